@@ -1,0 +1,223 @@
+package seawall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Admission is the engine's answer about one request. Call Done exactly when its handler has returned,
+// whatever the decision. It belongs to one goroutine, Done aside.
+type Admission struct {
+	stack    *Stack
+	request  *Request
+	decision Decision
+	parts    []part
+	checks   []Check // those of local layers first; the store is asked for the rest
+	results  []Result
+	locals   int
+	started  time.Time
+	done     atomic.Bool
+
+	partsBuf   [4]part
+	checksBuf  [6]Check
+	resultsBuf [6]Result
+}
+
+// Decision returns what becomes of the request.
+func (a *Admission) Decision() Decision { return a.decision }
+
+// Checks returns what was asked, and Results the answers in the same order, if the store was asked. They
+// must not be changed.
+func (a *Admission) Checks() []Check { return a.checks }
+
+// Results returns the answers to Checks.
+func (a *Admission) Results() []Result { return a.results }
+
+// Admit decides about one request. It never fails: what goes wrong follows the failure policy of the limits
+// concerned, and is observed. The cancellation of ctx does not shorten the decision, or a client that hangs
+// up early would pass undecided.
+func (s *Stack) Admit(ctx context.Context, r *Request) *Admission {
+	a := &Admission{stack: s, request: r, started: time.Now()}
+	a.parts, a.checks, a.results = a.partsBuf[:0], a.checksBuf[:0], a.resultsBuf[:0]
+	a.decide(ctx)
+	a.observe(ctx)
+	return a
+}
+
+// decide runs gate, local verdict, plan, apply and decision. A panic in a layer or a store follows the
+// failure policies, like a store that cannot be asked.
+func (a *Admission) decide(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			defer a.guard("fallback")
+			err := &panicError{p}
+			a.fallback(err)
+			a.walk()
+			a.stack.observer.Failed("decision", err)
+		}
+	}()
+	local := a.enter()
+	a.plan(local)
+	if local != Denied && len(a.checks) > a.locals {
+		a.ask(ctx)
+	}
+	a.walk()
+}
+
+// enter asks the local layers and returns the worst outcome.
+func (a *Admission) enter() Outcome {
+	worst := Allowed
+	for _, l := range a.stack.layers {
+		if l.local == nil {
+			break
+		}
+		limit := l.Limits()[0]
+		m := l.modeOf(limit, a.request, l.mode(a.request))
+		if m == Off || worst == Denied || !a.request.first(l.Name()) {
+			continue
+		}
+		res, ticket := l.local.Enter(a.request, m)
+		a.parts = append(a.parts, part{
+			layer: l, mode: m, ticket: ticket, policy: limit.policy, from: a.locals, to: a.locals + 1,
+		})
+		a.checks = append(a.checks, Check{Limit: limit, Key: a.request.Key, Cost: 1, Advisory: m == LogOnly})
+		a.results = append(a.results, res)
+		a.locals++
+		if !res.Admitted && m == Enforce {
+			worst = Denied
+		} else if !res.Admitted {
+			worst = WouldDeny
+		}
+	}
+	return worst
+}
+
+// plan collects the checks of the other layers that are on and that this request meets for the first time.
+// Behind a local refusal in log-only mode no advisory check may commit, and none would be counted, so the
+// store is not asked about them; their layers keep their part.
+func (a *Admission) plan(local Outcome) {
+	for _, l := range a.stack.layers {
+		if l.local != nil {
+			continue
+		}
+		m := l.mode(a.request)
+		if m == Off {
+			continue
+		}
+		from := len(a.checks)
+		policy := ""
+		a.checks = l.Plan(a.checks, a.request)
+		planned := a.checks[from:]
+		a.checks = a.checks[:from]
+		for _, c := range planned {
+			cm := l.modeOf(c.Limit, a.request, m)
+			if cm == Off || !a.request.first(c.Limit.name) {
+				continue
+			}
+			if policy == "" {
+				policy = c.Limit.policy
+			}
+			c.Advisory = cm == LogOnly
+			if !c.Advisory || local != WouldDeny {
+				a.checks = append(a.checks, c)
+			}
+		}
+		if policy != "" {
+			a.parts = append(a.parts, part{layer: l, mode: m, policy: policy, from: from, to: len(a.checks)})
+		}
+	}
+}
+
+// ask has the store evaluate the checks, within the wait that they allow.
+func (a *Admission) ask(ctx context.Context) {
+	checks := a.checks[a.locals:]
+	wait := a.stack.wait
+	for i := range checks {
+		if checks[i].Limit.onFailure == FailClosed && !checks[i].Advisory {
+			wait = a.stack.waitClosed
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
+	defer cancel()
+	asked := a.stack.observer.Asking(ctx, checks)
+	results, err := a.stack.store.Apply(ctx, a.results, checks)
+	if asked != nil {
+		asked(err)
+	}
+	if err == nil && len(results) != len(a.checks) {
+		err = fmt.Errorf("seawall: the store answered %d of %d checks", len(results)-a.locals, len(checks))
+	}
+	if err != nil {
+		a.fallback(err)
+		return
+	}
+	a.results = results
+}
+
+// fallback answers the checks that the store did not by their failure policies.
+func (a *Admission) fallback(err error) {
+	reason := Reason(err)
+	a.results = a.results[:min(a.locals, len(a.results))]
+	for i := len(a.results); i < len(a.checks); i++ {
+		c := &a.checks[i]
+		res := Result{Admitted: true, Fallback: true}
+		outcome := Allowed
+		if c.Limit.onFailure == FailClosed {
+			res.Admitted, res.RetryAfter, outcome = false, retryUnavailable, Denied
+			if c.Advisory {
+				outcome = WouldDeny
+			}
+		}
+		a.results = append(a.results, res)
+		a.stack.observer.Fallback(c.Limit, outcome, reason)
+	}
+}
+
+// observe reports every part, and counts in what the request now holds.
+func (a *Admission) observe(ctx context.Context) {
+	defer a.guard("observer")
+	took := time.Since(a.started)
+	for i := range a.parts {
+		p := &a.parts[i]
+		e := Event{Layer: p.layer.Name(), Policy: p.policy, Mode: p.mode, Outcome: p.outcome, Took: took}
+		if p.decisive >= 0 {
+			e.Result = a.results[p.decisive]
+			e.Policy = a.checks[p.decisive].Limit.policy
+			if a.checks[p.decisive].Advisory {
+				e.Mode = LogOnly
+			}
+		}
+		p.holds = p.ticket != 0 || a.leased(p)
+		if p.holds {
+			p.layer.held.Add(1)
+			a.stack.observer.Inflight(e.Layer, 1)
+		}
+		a.stack.observer.Decided(ctx, a.request, e)
+	}
+}
+
+// leased tells whether the part took a lease.
+func (a *Admission) leased(p *part) bool {
+	for i, res := range a.answered(p) {
+		if _, ok := a.checks[p.from+i].Rule.(Holder); ok && res.Committed {
+			return true
+		}
+	}
+	return false
+}
+
+// Reason names why a store could not be asked, as one of a small set of words: "timeout" if the wait ran
+// out, what the error's own Reason method says if it has one, otherwise "error".
+func Reason(err error) string {
+	var r interface{ Reason() string }
+	switch {
+	case errors.As(err, &r):
+		return r.Reason()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	}
+	return "error"
+}

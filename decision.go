@@ -1,0 +1,85 @@
+package seawall
+
+import "time"
+
+// Decision is what becomes of a request. A refusal is a Decision, never an error.
+type Decision struct {
+	// Denied tells whether the request must be answered with a refusal; if not, the rest is zero.
+	Denied bool
+	// Layer and Policy name the first enforced refusal.
+	Layer, Policy string
+	// Cause is why.
+	Cause Cause
+	// RetryAfter is the longest wait of all enforced refusals, or Never.
+	RetryAfter time.Duration
+}
+
+// retryUnavailable is what a client is told to wait when a limit that fails closed could not be asked.
+const retryUnavailable = time.Second
+
+// part is one layer's part in a decision: its checks, and what became of them.
+type part struct {
+	layer    *layer
+	mode     Mode
+	ticket   Ticket
+	policy   string // of its first check
+	from, to int    // its checks that are asked; a local layer has one that stands for its verdict
+	decisive int    // the check that the outcome is reported with, or -1
+	outcome  Outcome
+	holds    bool
+}
+
+// walk reads the parts in layer order and counts them as the package documentation says: the first
+// refusal, after an advisory one also the first enforced one, and everything behind as skipped.
+func (a *Admission) walk() {
+	d := &a.decision
+	advised := false // an advisory refusal came before
+	for i := range a.parts {
+		p := &a.parts[i]
+		answered := a.answered(p)
+		p.outcome, p.decisive = Allowed, p.from
+		if d.Denied || len(answered) == 0 || advised && !a.enforces(p) {
+			p.outcome, p.decisive = Skipped, -1
+		}
+		for j := p.from; j < p.from+len(answered); j++ {
+			switch res := &a.results[j]; {
+			case res.Admitted:
+			case a.checks[j].Advisory:
+				if !advised && !d.Denied {
+					advised = true
+					p.outcome, p.decisive = WouldDeny, j
+				}
+			case d.Denied:
+				d.RetryAfter = longest(d.RetryAfter, res.RetryAfter)
+			default:
+				p.outcome, p.decisive = Denied, j
+				*d = Decision{true, p.layer.Name(), a.checks[j].Limit.policy, p.layer.Cause(), res.RetryAfter}
+				if res.Fallback {
+					d.Cause = CauseUnavailable
+				}
+			}
+		}
+	}
+}
+
+// answered returns the results that the part has.
+func (a *Admission) answered(p *part) []Result {
+	return a.results[min(p.from, len(a.results)):min(p.to, len(a.results))]
+}
+
+// enforces tells whether any of the part's checks could refuse.
+func (a *Admission) enforces(p *part) bool {
+	for j := p.from; j < p.to; j++ {
+		if !a.checks[j].Advisory {
+			return true
+		}
+	}
+	return false
+}
+
+func longest(a, b time.Duration) time.Duration {
+	if a == Never || b == Never {
+		return Never
+	}
+	return max(a, b)
+}

@@ -1,0 +1,69 @@
+package seawall
+
+import (
+	"context"
+	"fmt"
+)
+
+// Done gives back what the request holds. It is idempotent. It waits for the store, at most Config.Wait,
+// only if the request held one of its caller's last slots.
+func (a *Admission) Done(ctx context.Context) {
+	if !a.done.CompareAndSwap(false, true) {
+		return
+	}
+	a.leave()
+	a.release(context.WithoutCancel(ctx))
+}
+
+func (a *Admission) leave() {
+	defer a.guard("leave")
+	for i := range a.parts {
+		p := &a.parts[i]
+		if p.ticket != 0 {
+			p.layer.local.Leave(p.ticket)
+		}
+		if p.holds {
+			p.layer.held.Add(-1)
+			a.stack.observer.Inflight(p.layer.Name(), -1)
+		}
+	}
+}
+
+func (a *Admission) release(ctx context.Context) {
+	defer a.guard("release")
+	var buf [4]Lease
+	leases := buf[:0]
+	wait := false
+	for i := a.locals; i < len(a.results); i++ {
+		c, res := &a.checks[i], &a.results[i]
+		if h, ok := c.Rule.(Holder); ok && res.Committed {
+			leases = append(leases, Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID, Last: res.Last})
+			wait = wait || res.Last
+		}
+	}
+	if len(leases) == 0 {
+		return
+	}
+	if wait {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.stack.wait)
+		defer cancel()
+	}
+	if err := a.stack.store.Release(ctx, leases...); err != nil {
+		a.stack.observer.Failed("release", err)
+	}
+}
+
+// guard keeps a panic of ours from reaching the handler's goroutine.
+func (a *Admission) guard(what string) {
+	if p := recover(); p != nil {
+		defer func() { _ = recover() }() // an observer that panics again
+		a.stack.observer.Failed(what, &panicError{p})
+	}
+}
+
+// panicError is a panic inside a layer, a store or an observer.
+type panicError struct{ value any }
+
+func (e *panicError) Error() string  { return fmt.Sprintf("seawall: panic: %v", e.value) }
+func (e *panicError) Reason() string { return "panic" }

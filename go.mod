@@ -1,0 +1,3 @@
+module github.com/seawall-go/seawall
+
+go 1.26.0

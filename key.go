@@ -1,0 +1,80 @@
+package seawall
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+	"strings"
+)
+
+// maxKeyText is the longest text a Key keeps as it is; together with a namespace, a layer and a policy of
+// the longest allowed names a stored key stays below 128 bytes.
+const maxKeyText = 44
+
+// Key says to whom a request is accounted. Two keys are equal exactly if they were built from the same
+// parts, so no caller can choose a name that runs into another's. The zero Key is nobody's; a limiter does
+// not limit it. Keys are values: compare them, use them in maps.
+//
+// A Key made from a secret or an address must be made from its keyed hash, never from the text itself: keys
+// appear in store names.
+type Key struct {
+	text string
+	hash uint64
+}
+
+// NewKey builds the key of the given parts, in order. Each part carries its length, so ("a", "b") and
+// ("ab") differ. Text that is long or not plain (letters, digits and "-_.@:/=") is replaced by 192 bits of
+// its SHA-256, so the text of a key is at most 44 bytes of plain ASCII and never holds a brace.
+func NewKey(parts ...string) Key {
+	n := 0
+	for _, p := range parts {
+		n += len(p) + 4
+	}
+	var b strings.Builder
+	b.Grow(n)
+	plain := true
+	for _, p := range parts {
+		b.WriteString(strconv.Itoa(len(p)))
+		b.WriteByte('.')
+		b.WriteString(p)
+		plain = plain && plainText(p)
+	}
+	text := b.String()
+	if !plain || len(text) > maxKeyText {
+		sum := sha256.Sum256([]byte(text))
+		text = "h" + base64.RawURLEncoding.EncodeToString(sum[:24])
+	}
+	return Key{text: text, hash: hash64(text)}
+}
+
+// String returns the key's text, unique to the key.
+func (k Key) String() string { return k.text }
+
+// Hash returns 64 well-mixed bits, the same in every process.
+func (k Key) Hash() uint64 { return k.hash }
+
+// IsZero tells whether k is the zero Key.
+func (k Key) IsZero() bool { return k.text == "" }
+
+func plainText(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case c == '-', c == '_', c == '.', c == '@', c == ':', c == '/', c == '=':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// hash64 is FNV-1a with the finaliser of MurmurHash3, whose low and high bits are both usable.
+func hash64(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}

@@ -1,0 +1,43 @@
+package seawall
+
+// Layer is a limiter. Implementations are safe for concurrent use.
+type Layer interface {
+	// Name is the layer's name in flags, labels and answers.
+	Name() string
+	// Cause says why the layer refuses, which decides between 429 and 503.
+	Cause() Cause
+	// Limits lists the limits of all checks that Plan may append; for a local layer, one that stands for it.
+	Limits() []*Limit
+	// Plan appends the checks that decide about r; none if r is not the layer's business or it is local.
+	Plan(dst []Check, r *Request) []Check
+}
+
+// Local is a Layer that decides from memory, before the store is asked.
+type Local interface {
+	Layer
+	// Enter decides about r, of which only Admitted and RetryAfter are used, and counts it in. In LogOnly
+	// mode a refused request goes on all the same. Leave is called once for every Enter, at the latest when
+	// the handler has returned, with the ticket that Enter gave; the zero Ticket stands for nothing counted.
+	Enter(r *Request, m Mode) (Result, Ticket)
+	Leave(t Ticket)
+}
+
+// Ticket carries what a Local layer must remember of one request between Enter and Leave.
+type Ticket uint8
+
+// Sizer is a Layer that knows how many workers this instance adds to the fleet.
+type Sizer interface {
+	Workers() int64
+}
+
+// Cause is why a request was refused.
+type Cause uint8
+
+const (
+	// CauseQuota: the caller used up what it may. HTTP 429.
+	CauseQuota Cause = iota
+	// CauseCapacity: the service has no capacity for it now. HTTP 503.
+	CauseCapacity
+	// CauseUnavailable: the store could not be asked, and the limit fails closed. HTTP 503.
+	CauseUnavailable
+)

@@ -1,0 +1,49 @@
+package seawall
+
+// Mode is how a layer or a policy acts. Of two modes the greater is the laxer.
+type Mode uint8
+
+// The modes.
+const (
+	Enforce Mode = iota // refuse
+	LogOnly             // evaluate and report, never refuse
+	Off                 // do nothing at all
+)
+
+// String returns "enforce", "log-only" or "off".
+func (m Mode) String() string {
+	switch m {
+	case Enforce:
+		return "enforce"
+	case LogOnly:
+		return "log-only"
+	case Off:
+		return "off"
+	}
+	return "unknown"
+}
+
+// Gate returns the mode for a request. It is called on every request: it must not block, fail or allocate.
+type Gate func(r *Request) Mode
+
+// Modes hands out gates when a Stack is built: one per layer (policy is empty) and one per policy. A nil
+// Gate stands for Enforce.
+type Modes interface {
+	Gate(layer, policy string) Gate
+}
+
+// Fixed are modes that never change, by layer name or by "layer:policy". The zero value enforces.
+type Fixed map[string]Mode
+
+// Gate implements Modes.
+func (f Fixed) Gate(layer, policy string) Gate {
+	name := layer
+	if policy != "" {
+		name += ":" + policy
+	}
+	m := f[name]
+	if m == Enforce {
+		return nil
+	}
+	return func(*Request) Mode { return m }
+}

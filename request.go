@@ -1,0 +1,80 @@
+package seawall
+
+// Tier is how important a request is; shedders drop from the bottom. The zero value is Read.
+type Tier int8
+
+// The tiers, from the first to be shed to the one that never is.
+const (
+	TestMode Tier = iota - 1
+	Read
+	Write
+	Critical
+)
+
+// tierNames is indexed by tier, from the bottom.
+var tierNames = [...]string{"test", "read", "write", "critical"}
+
+// String returns "test", "read", "write" or "critical".
+func (t Tier) String() string {
+	if t < TestMode || t > Critical {
+		return "unknown"
+	}
+	return tierNames[t-TestMode]
+}
+
+// Request is what the limiters know of one HTTP request. It is built once per request and not changed while
+// a decision is made. It must not be shared between requests.
+type Request struct {
+	// Key is the caller. A zero Key is not limited per caller.
+	Key Key
+	// More are further keys that a policy may ask for, such as account and address of a login.
+	More []Key
+	// Tier is how important the request is; zero is Read.
+	Tier Tier
+	// Route is the matched route's pattern, never the raw path; empty is an unmatched route.
+	Route string
+	// Cost is what a rate limit charges; zero is 1.
+	Cost int64
+	// Authenticated tells whether Key stands for a caller whose identity was verified.
+	Authenticated bool
+
+	visits *visits
+}
+
+// Continue makes r count as the same HTTP request as earlier, for middlewares that are mounted one by one:
+// a limit or a local layer that earlier met already is not evaluated again.
+func (r *Request) Continue(earlier *Request) {
+	if earlier.visits == nil {
+		earlier.visits = new(visits)
+	}
+	r.visits = earlier.visits
+}
+
+// visits are the names of the limits and local layers that one HTTP request has met.
+type visits struct{ names []string }
+
+func (v *visits) first(name string) bool {
+	for _, n := range v.names {
+		if n == name {
+			return false
+		}
+	}
+	v.names = append(v.names, name)
+	return true
+}
+
+// first tells whether this HTTP request meets name for the first time, and remembers it.
+func (r *Request) first(name string) bool {
+	if r.visits == nil {
+		r.visits = new(visits)
+	}
+	return r.visits.first(name)
+}
+
+// Units returns the cost, at least 1.
+func (r *Request) Units() int64 {
+	if r.Cost == 0 {
+		return 1
+	}
+	return r.Cost
+}

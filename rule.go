@@ -1,0 +1,97 @@
+package seawall
+
+import "time"
+
+// Rule is the arithmetic of one limit: immutable, and safe for concurrent use. It has a check half, which
+// reads, and a commit half, which writes; each in Go for stores in memory and as a Lua block for Redis. The
+// observation n that both check halves make is all that [Rule.Result] needs, so what a caller is told is
+// computed in one place.
+type Rule interface {
+	// Kind names the algorithm; rules of one kind share a script and a state format.
+	Kind() string
+	// Check observes the state and tells whether the check's cost fits. It changes nothing.
+	Check(s *State, env Env, c *Check) (n int64, ok bool)
+	// Commit spends the check's cost. It is called under the same lock and with the same env as Check.
+	Commit(s *State, env Env, c *Check)
+	// Idle tells whether the state at time now equals that of a key never seen, so that it may be dropped.
+	Idle(s *State, now int64) bool
+	// Result says what a caller is told: pure in its arguments.
+	Result(n int64, ok, committed bool, env Env, c *Check) Result
+	// Script returns the Lua sections of this kind; see the package redisstore for their form.
+	Script() string
+	// Args appends the script's arguments for c.
+	Args(dst []any, env Env, c *Check) []any
+}
+
+// Holder is a Rule whose commits are held until they are released: a lease. A store renews what it holds
+// every third of TTL, and drops what was not renewed for TTL.
+type Holder interface {
+	Rule
+	// TTL is how long a lease outlives its last renewal.
+	TTL() time.Duration
+	// Release removes the lease with the given id, if it is there.
+	Release(s *State, id uint64)
+	// Renew makes the lease last TTL from env.Now, also if it was lost.
+	Renew(s *State, env Env, id uint64)
+}
+
+// Env is what a store tells a rule: its clock, its fleet and who asks.
+type Env struct {
+	// Now is the store's clock in nanoseconds since the Unix epoch. On stores that decide elsewhere it is
+	// zero in Args and Result.
+	Now int64
+	// Capacity is the sum of the workers of all live instances as last seen; 0 is unknown.
+	Capacity int64
+	// Instance is a short text unique to the store's instance.
+	Instance string
+}
+
+// State is what a store in memory keeps for one key of one rule. The zero value is a key never seen.
+type State struct {
+	// Word is for rules whose state is one integer.
+	Word int64
+	// More is for rules that keep more.
+	More any
+}
+
+// Check asks whether one request fits into one limit. It is data; a store evaluates all the checks of a
+// request in one atomic step.
+type Check struct {
+	Limit *Limit
+	Rule  Rule
+	Key   Key
+	// Cost is at least 1.
+	Cost int64
+	// Advisory checks never veto; they commit only if every check admits.
+	Advisory bool
+	// CountOnly checks always admit.
+	CountOnly bool
+	// ID identifies the lease that a Holder's commit takes. Apply sets it.
+	ID uint64
+}
+
+// Never is the RetryAfter of a cost that can never fit.
+const Never time.Duration = -1
+
+// Result is a store's answer to one check. It describes the state that the decision left.
+type Result struct {
+	// Admitted tells whether this check alone admits.
+	Admitted bool
+	// Committed tells whether its cost was spent, or its lease taken.
+	Committed bool
+	// Last tells that a lease took one of the last slots, so that its release is worth waiting for.
+	Last bool
+	// Fallback tells that the store was not asked, and that the numbers say nothing.
+	Fallback bool
+	// Limit is the most that fits, in units of cost.
+	Limit int64
+	// Remaining is what would still fit now, at least 0.
+	Remaining int64
+	// RetryAfter is when the same check alone will admit: zero if it does now, Never if it cannot. Rates
+	// state it exactly, rounded up to a microsecond; leases estimate it.
+	RetryAfter time.Duration
+	// NextAfter is when Remaining will next grow; zero if it cannot or is not known.
+	NextAfter time.Duration
+	// ResetAfter is when the state will equal that of a key never seen; zero if not known.
+	ResetAfter time.Duration
+}

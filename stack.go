@@ -1,0 +1,176 @@
+package seawall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+// The default waits of a Config.
+const (
+	DefaultWait       = 5 * time.Millisecond
+	DefaultWaitClosed = 100 * time.Millisecond
+)
+
+// Config says what a Stack works with.
+type Config struct {
+	// Store evaluates the checks. Required unless every layer is local.
+	Store Store
+	// Modes are the kill switches and dark launches; nil enforces everything.
+	Modes Modes
+	// Observer is told what happens; nil is nobody.
+	Observer Observer
+	// Wait bounds how long a request waits for the store; zero is 5 ms.
+	Wait time.Duration
+	// WaitClosed is Wait for requests that meet a limit that fails closed, so that a blip is not an outage;
+	// zero is 100 ms.
+	WaitClosed time.Duration
+}
+
+// Stack is the engine: it takes a request through its layers and asks the store once. It is safe for
+// concurrent use and starts no goroutine.
+type Stack struct {
+	store      Store
+	observer   Observer
+	wait       time.Duration
+	waitClosed time.Duration
+	layers     []*layer // local ones first, otherwise as given
+}
+
+// layer is a Layer with what the engine resolved for it once.
+type layer struct {
+	Layer
+	local    Local // nil if the store decides
+	gate     Gate
+	policies map[*Limit]Gate // only those that have one
+	held     atomic.Int64    // requests that hold a ticket or a lease of it
+}
+
+// New builds a Stack. Local layers are asked first, since their answer is free; the others count in the
+// order given. It tells a Store that is a [Member] how many workers this instance has, if a layer knows.
+func New(cfg Config, layers ...Layer) (*Stack, error) {
+	s := &Stack{store: cfg.Store, observer: cfg.Observer, wait: cfg.Wait, waitClosed: cfg.WaitClosed}
+	if s.observer == nil {
+		s.observer = NopObserver{}
+	}
+	if s.wait == 0 {
+		s.wait = DefaultWait
+	}
+	if s.waitClosed == 0 {
+		s.waitClosed = DefaultWaitClosed
+	}
+	switch {
+	case len(layers) == 0:
+		return nil, errors.New("seawall: a stack needs at least one layer")
+	case s.wait < 0:
+		return nil, fmt.Errorf("seawall: Wait is %v; want a positive duration, or zero for %v", s.wait, DefaultWait)
+	case s.waitClosed < 0:
+		return nil, fmt.Errorf("seawall: WaitClosed is %v; want a positive duration, or zero for %v", s.waitClosed, DefaultWaitClosed)
+	}
+	var remote []*layer
+	names := map[string]bool{}
+	for i, l := range layers {
+		if l == nil {
+			return nil, fmt.Errorf("seawall: layer %d is nil", i)
+		}
+		r, err := s.resolve(l, cfg.Modes, names)
+		if err != nil {
+			return nil, err
+		}
+		if r.local != nil {
+			s.layers = append(s.layers, r)
+		} else {
+			remote = append(remote, r)
+		}
+	}
+	if len(remote) > 0 && s.store == nil {
+		return nil, fmt.Errorf("seawall: layer %q needs Config.Store", remote[0].Name())
+	}
+	s.layers = append(s.layers, remote...)
+	s.join()
+	return s, nil
+}
+
+func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, error) {
+	r := &layer{Layer: l, policies: map[*Limit]Gate{}}
+	r.local, _ = l.(Local)
+	unique := func(name string) error {
+		if names[name] {
+			return fmt.Errorf("seawall: %q is in the stack twice", name)
+		}
+		names[name] = true
+		return nil
+	}
+	if err := unique(l.Name()); err != nil {
+		return nil, err
+	}
+	if modes != nil {
+		r.gate = modes.Gate(l.Name(), "")
+	}
+	for _, limit := range l.Limits() {
+		if err := unique(limit.Name()); err != nil {
+			return nil, err
+		}
+		if modes == nil {
+			continue
+		}
+		if g := modes.Gate(limit.Layer(), limit.Policy()); g != nil {
+			r.policies[limit] = g
+		}
+	}
+	return r, nil
+}
+
+// join announces the fleet's layer to the store.
+func (s *Stack) join() {
+	m, ok := s.store.(Member)
+	if !ok {
+		return
+	}
+	for _, l := range s.layers {
+		if z, ok := l.Layer.(Sizer); ok {
+			m.Join(z.Workers(), l.held.Load)
+		}
+	}
+}
+
+// mode is the layer's own mode for r.
+func (l *layer) mode(r *Request) Mode {
+	if l.gate == nil {
+		return Enforce
+	}
+	return l.gate(r)
+}
+
+// modeOf is the mode of one of the layer's limits, given the layer's own.
+func (l *layer) modeOf(limit *Limit, r *Request, own Mode) Mode {
+	if g := l.policies[limit]; g != nil {
+		return max(own, g(r))
+	}
+	return own
+}
+
+// closer is what a store that works in the background has.
+type closer interface {
+	Close(ctx context.Context) error
+}
+
+// Close stops what the layers and the store do in the background: the layers' samplers first, then the
+// store, which gives back what it holds and leaves the fleet. Call it when no request is in flight any
+// more; it returns when ctx is done at the latest. Stacks that share a store must not close it under each
+// other: close the layers and the store yourself then.
+func (s *Stack) Close(ctx context.Context) error {
+	var errs []error
+	for _, l := range s.layers {
+		if c, ok := l.Layer.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	if c, ok := s.store.(closer); ok {
+		errs = append(errs, c.Close(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,51 @@
+package seawall
+
+import "context"
+
+// Store evaluates checks and holds leases. Implementations are safe for concurrent use.
+type Store interface {
+	// Apply evaluates the checks of one request in one atomic step and appends a Result for each to dst.
+	// Enforced checks commit if and only if every enforced check admits; advisory ones if and only if every
+	// check does. It sets the ID of checks whose rule is a Holder.
+	//
+	// A denial is a Result. An error means that nothing could be decided, in particular that ctx was done
+	// first; leases that such a call may have taken are the store's to give back. checks is not used after
+	// Apply has returned.
+	Apply(ctx context.Context, dst []Result, checks []Check) ([]Result, error)
+	// Release gives leases back. It is idempotent by id, and a lease that cannot be given back now is given
+	// back later or expires. It waits, until ctx is done, only if one of the leases took a last slot;
+	// otherwise it returns at once and the release follows within milliseconds.
+	Release(ctx context.Context, leases ...Lease) error
+}
+
+// Lease is a slot that a committed check of a Holder took.
+type Lease struct {
+	Limit *Limit
+	Rule  Holder
+	Key   Key
+	ID    uint64
+	// Last: see Result.
+	Last bool
+}
+
+// Member is implemented by stores that know how many instances share them.
+type Member interface {
+	// Join announces this instance's workers, at least 1, and keeps announcing them until the store is
+	// closed. used is asked for what the instance holds of the fleet, from any goroutine. A second call
+	// replaces the first.
+	Join(workers int64, used func() int64)
+	// Fleet returns what was last seen of all instances.
+	Fleet() Fleet
+}
+
+// Fleet is a view of all live instances that share a store.
+type Fleet struct {
+	// Instances is how many instances are alive, this one included.
+	Instances int64
+	// Capacity is the sum of their workers; 0 if none announced any.
+	Capacity int64
+	// Used is the sum of what they hold of it.
+	Used int64
+	// Announced tells whether this instance has been seen by the store.
+	Announced bool
+}
