@@ -78,3 +78,6 @@ func hash64(s string) uint64 {
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33
 }
+
+// FleetKey is the key of what all instances share; a store keeps its view of the fleet beside it.
+func FleetKey() Key { return NewKey("fleet") }

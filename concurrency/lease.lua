@@ -1,0 +1,34 @@
+-- Slots: a sorted set of leases, scored by when they expire, in milliseconds of Redis' clock.
+--
+-- $key     the set; the key outlives its last lease by nothing. Anything else there counts as absent and is
+--          replaced.
+-- $1       the lease: its instance's id and a number
+-- $2       its TTL in ms
+-- $3       how many slots there are
+-- observes how many are taken before the decision, expired ones aside.
+-- Of release and renew, $1 and $2 are the same. A renewal does not mind whether the lease is still there:
+-- after a loss of data it brings it back.
+
+--@check
+local $nh, $nl = 0, redis.pcall('ZCOUNT', $key, '(' .. ms, '+inf')
+local $bad = type($nl) ~= 'number'
+if $bad then $nl = 0 end
+local $ok = $nl < tonumber($3)
+
+--@mend
+-- A lease that outlives its TTL stems from before the clock stepped back.
+local late = $bad and {} or redis.call('ZRANGEBYSCORE', $key, '(' .. ms + $2, '+inf', 'LIMIT', 0, 1000)
+for _, lease in ipairs(late) do redis.call('ZADD', $key, ms + $2, lease) end
+
+--@commit
+if $bad then redis.call('DEL', $key) end
+redis.call('ZADD', $key, ms + $2, $1)
+redis.call('PEXPIRE', $key, $2)
+if tick then redis.call('ZREMRANGEBYSCORE', $key, '-inf', ms) end
+
+--@release
+redis.call('ZREM', $key, $1)
+
+--@renew
+redis.call('ZADD', $key, ms + $2, $1)
+redis.call('PEXPIRE', $key, $2)

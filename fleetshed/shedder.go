@@ -1,0 +1,87 @@
+package fleetshed
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/concurrency"
+)
+
+// Name is the layer's name.
+const Name = "fleetshed"
+
+// maxWorkers bounds one instance, so that sums and products of fleets stay whole numbers.
+const maxWorkers = 1_000_000
+
+// Config says how the fleet is divided.
+type Config struct {
+	// Workers is how many requests this instance handles well at a time, 1 to 1,000,000. Required.
+	Workers int64
+	// Reserve is the share of the fleet kept for critical requests, 0 ≤ Reserve < 1, in steps of a
+	// millionth; 0.2 is a good start. Zero keeps none.
+	Reserve float64
+	// TTL is how long the slots of an instance that died stay taken, 1 s to 1 h; zero is
+	// concurrency.DefaultTTL.
+	TTL time.Duration
+	// OnFailure says what happens when the store cannot be asked; zero is seawall.FailLocal.
+	OnFailure seawall.Failure
+}
+
+// Shedder is the layer "fleetshed". It is safe for concurrent use.
+type Shedder struct {
+	workers            int64
+	ordinary, critical *seawall.Limit
+	rule               *slot
+	fleet              seawall.Key
+}
+
+var (
+	_ seawall.Layer = (*Shedder)(nil)
+	_ seawall.Sizer = (*Shedder)(nil)
+)
+
+// New returns a Shedder; errors name the field and the value.
+func New(cfg Config) (*Shedder, error) {
+	switch {
+	case cfg.Workers < 1 || cfg.Workers > maxWorkers:
+		return nil, fmt.Errorf("fleetshed: Workers is %d; want 1 to %d", cfg.Workers, maxWorkers)
+	case !(cfg.Reserve >= 0 && cfg.Reserve < 1):
+		return nil, fmt.Errorf("fleetshed: Reserve is %v; want 0 ≤ Reserve < 1", cfg.Reserve)
+	}
+	lease, err := concurrency.NewLease(1, cfg.TTL)
+	if err != nil {
+		return nil, fmt.Errorf("fleetshed: %w", err)
+	}
+	s := &Shedder{workers: cfg.Workers, fleet: seawall.FleetKey()}
+	s.rule = &slot{Lease: lease, reserve: int64(math.Round(cfg.Reserve * million)), own: cfg.Workers}
+	if s.ordinary, err = seawall.NewLimit(Name, "ordinary", cfg.OnFailure); err != nil {
+		return nil, fmt.Errorf("fleetshed: %w", err)
+	}
+	if s.critical, err = seawall.NewLimit(Name, "critical", seawall.FailOpen); err != nil {
+		return nil, fmt.Errorf("fleetshed: %w", err)
+	}
+	return s, nil
+}
+
+// Name implements seawall.Layer.
+func (s *Shedder) Name() string { return Name }
+
+// Cause implements seawall.Layer.
+func (s *Shedder) Cause() seawall.Cause { return seawall.CauseCapacity }
+
+// Limits implements seawall.Layer.
+func (s *Shedder) Limits() []*seawall.Limit { return []*seawall.Limit{s.ordinary, s.critical} }
+
+// Workers implements seawall.Sizer.
+func (s *Shedder) Workers() int64 { return s.workers }
+
+// Plan implements seawall.Layer.
+func (s *Shedder) Plan(dst []seawall.Check, r *seawall.Request) []seawall.Check {
+	c := seawall.Check{Limit: s.ordinary, Rule: s.rule, Key: s.fleet, Cost: 1}
+	if r.Tier == seawall.Critical {
+		c.Limit, c.CountOnly = s.critical, true
+	}
+	return append(dst, c)
+}

@@ -1,0 +1,53 @@
+package fleetshed
+
+import (
+	_ "embed"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/concurrency"
+)
+
+//go:embed slot.lua
+var slotLua string
+
+// million is what a reserve is counted in: whole numbers do not surprise.
+const million = 1_000_000
+
+// slot is a lease whose cap is the ordinary share of the fleet's capacity.
+type slot struct {
+	*concurrency.Lease
+	reserve int64 // parts per million
+	own     int64 // this instance's workers, the capacity until the fleet is known
+}
+
+var _ seawall.Holder = (*slot)(nil)
+
+// ordinary is how many slots ordinary requests may hold.
+func (s *slot) ordinary(env seawall.Env) int64 {
+	total := env.Capacity
+	if total == 0 {
+		total = s.own
+	}
+	return total - (total*s.reserve+million-1)/million
+}
+
+// Kind implements seawall.Rule.
+func (s *slot) Kind() string { return "slot" }
+
+// Check implements seawall.Rule.
+func (s *slot) Check(st *seawall.State, env seawall.Env, _ *seawall.Check) (int64, bool) {
+	return s.Held(st, env, s.ordinary(env))
+}
+
+// Result implements seawall.Rule.
+func (s *slot) Result(n int64, ok, committed bool, env seawall.Env, _ *seawall.Check) seawall.Result {
+	return concurrency.Describe(n, s.ordinary(env), ok, committed)
+}
+
+// Script implements seawall.Rule: a check of its own, and the rest as for any lease.
+func (s *slot) Script() string { return slotLua + s.Lease.Script() }
+
+// Args implements seawall.Rule.
+func (s *slot) Args(dst []any, env seawall.Env, c *seawall.Check) []any {
+	return append(dst, concurrency.Member(env, c.ID), s.TTL().Milliseconds(), s.ordinary(env), s.reserve)
+}

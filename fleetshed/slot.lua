@@ -1,0 +1,20 @@
+-- A slot of the fleet: a lease whose cap is a share of the fleet's capacity. The other sections are the
+-- lease's.
+--
+-- $key      the set of leases
+-- $1 $2     the lease and its TTL in ms
+-- $3        how many slots ordinary requests may hold, as the instance last saw the fleet
+-- $4        the reserve in parts per million
+-- $capacity the sum of the workers of all live instances, or false; read only before refusing
+-- observes how many are taken before the decision, expired ones aside.
+
+--@check
+local $nh, $nl = 0, redis.pcall('ZCOUNT', $key, '(' .. ms, '+inf')
+local $bad = type($nl) ~= 'number'
+if $bad then $nl = 0 end
+local $ok = $nl < tonumber($3)
+if not $ok then
+  local total = tonumber($capacity)
+  $ok = total ~= nil and $nl < total - math.ceil(total * $4 / 1e6)
+end
+
