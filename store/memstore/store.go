@@ -1,0 +1,275 @@
+package memstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seawall-go/seawall"
+)
+
+const (
+	shards = 64 // as many as a word has bits
+	// sweepEvery is how often idle state is dropped and leases are renewed.
+	sweepEvery = time.Second
+)
+
+// ErrClosed is what Apply returns after Close.
+var ErrClosed = errors.New("memstore: the store is closed")
+
+// Config configures a Store. The zero Config is ready to use.
+type Config struct {
+	// Now is the clock; nil is the system's, read so that steps of it do not matter. A store with a clock of
+	// its own does nothing in the background: call Renew and Sweep.
+	Now func() time.Time
+}
+
+// Store keeps all state in memory.
+type Store struct {
+	now    func() time.Time
+	shards [shards]shard
+	ledger seawall.Ledger
+	lastID atomic.Uint64
+	member atomic.Pointer[member]
+
+	closed atomic.Bool
+	stop   chan struct{}
+	done   chan struct{}
+}
+
+type shard struct {
+	mu     sync.Mutex
+	states map[name]*state
+}
+
+type name struct{ key, limit string }
+
+type state struct {
+	seawall.State
+	rule seawall.Rule
+}
+
+type member struct {
+	workers int64
+	used    func() int64
+}
+
+var (
+	_ seawall.Store  = (*Store)(nil)
+	_ seawall.Member = (*Store)(nil)
+)
+
+// New returns an empty store and starts its sweep; Close ends it.
+func New(cfg Config) *Store {
+	s := &Store{now: cfg.Now, stop: make(chan struct{}), done: make(chan struct{})}
+	for i := range s.shards {
+		s.shards[i].states = map[name]*state{}
+	}
+	if s.now == nil {
+		base := time.Now()
+		s.now = func() time.Time { return base.Add(time.Since(base)) }
+		go s.sweepLoop()
+	} else {
+		close(s.done)
+	}
+	return s
+}
+
+// String is the store's name in metrics.
+func (s *Store) String() string { return "memory" }
+
+// Apply implements seawall.Store. It never waits, so ctx does not matter.
+func (s *Store) Apply(_ context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
+	if s.closed.Load() {
+		return dst, ErrClosed
+	}
+	for i := range checks {
+		if _, ok := checks[i].Rule.(seawall.Holder); ok {
+			checks[i].ID = s.lastID.Add(1)
+		}
+	}
+	base := len(dst)
+	dst = s.evaluate(dst, checks)
+	s.enter(checks, dst[base:])
+	return dst, nil
+}
+
+// evaluate is the atomic step.
+func (s *Store) evaluate(dst []seawall.Result, checks []seawall.Check) []seawall.Result {
+	var buf [8]evaluation
+	evaluated := buf[:0]
+	defer s.unlock(s.lock(checks))
+	env := s.env() // behind the locks: time does not step back between two decisions on a key
+	enforced, all := true, true
+	for i := range checks {
+		c := &checks[i]
+		e := evaluation{state: s.find(c)}
+		e.n, e.ok = c.Rule.Check(&e.state.State, env, c)
+		e.ok = e.ok || c.CountOnly
+		all = all && e.ok
+		enforced = enforced && (e.ok || c.Advisory)
+		evaluated = append(evaluated, e)
+	}
+	for i := range checks {
+		c, e := &checks[i], &evaluated[i]
+		committed := all || enforced && !c.Advisory
+		if committed {
+			c.Rule.Commit(&e.state.State, env, c)
+			s.keep(c, e.state)
+		}
+		dst = append(dst, c.Rule.Result(e.n, e.ok, committed, env, c))
+	}
+	return dst
+}
+
+// evaluation is what the check half of one check found.
+type evaluation struct {
+	state *state
+	n     int64
+	ok    bool
+}
+
+// lock takes the locks of all the checks' shards in order, and returns which.
+func (s *Store) lock(checks []seawall.Check) (locked uint64) {
+	for i := range checks {
+		locked |= 1 << (checks[i].Key.Hash() % shards)
+	}
+	for rest := locked; rest != 0; rest &= rest - 1 {
+		s.shards[bits.TrailingZeros64(rest)].mu.Lock()
+	}
+	return locked
+}
+
+func (s *Store) unlock(locked uint64) {
+	for ; locked != 0; locked &= locked - 1 {
+		s.shards[bits.TrailingZeros64(locked)].mu.Unlock()
+	}
+}
+
+// find returns the state of a check, a new one if there is none.
+func (s *Store) find(c *seawall.Check) *state {
+	if st := s.shards[c.Key.Hash()%shards].states[nameOf(c.Key, c.Limit)]; st != nil {
+		return st
+	}
+	return &state{}
+}
+
+// keep stores a state that was committed to.
+func (s *Store) keep(c *seawall.Check, st *state) {
+	if st.rule == nil {
+		s.shards[c.Key.Hash()%shards].states[nameOf(c.Key, c.Limit)] = st
+	}
+	st.rule = c.Rule
+}
+
+func nameOf(k seawall.Key, l *seawall.Limit) name { return name{k.String(), l.Name()} }
+
+// enter remembers the leases that were taken.
+func (s *Store) enter(checks []seawall.Check, results []seawall.Result) {
+	for i := range checks {
+		c := &checks[i]
+		if h, ok := c.Rule.(seawall.Holder); ok && results[i].Committed {
+			s.ledger.Add(seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID}, s.now())
+		}
+	}
+}
+
+// Release implements seawall.Store. The leases are free when it returns.
+func (s *Store) Release(_ context.Context, leases ...seawall.Lease) error {
+	for _, l := range leases {
+		if !s.ledger.Remove(l.ID) {
+			continue
+		}
+		sh := &s.shards[l.Key.Hash()%shards]
+		sh.mu.Lock()
+		if st := sh.states[nameOf(l.Key, l.Limit)]; st != nil {
+			l.Rule.Release(&st.State, l.ID)
+		}
+		sh.mu.Unlock()
+	}
+	return nil
+}
+
+func (s *Store) env() seawall.Env {
+	env := seawall.Env{Now: s.now().UnixNano()}
+	if m := s.member.Load(); m != nil {
+		env.Capacity = m.workers
+	}
+	return env
+}
+
+// Join implements seawall.Member.
+func (s *Store) Join(workers int64, used func() int64) { s.member.Store(&member{workers, used}) }
+
+// Fleet implements seawall.Member: a fleet of one.
+func (s *Store) Fleet() seawall.Fleet {
+	f := seawall.Fleet{Instances: 1, Announced: true}
+	if m := s.member.Load(); m != nil {
+		f.Capacity, f.Used = m.workers, m.used()
+	}
+	return f
+}
+
+// Close ends the sweep. Later calls of Apply fail.
+func (s *Store) Close(ctx context.Context) error {
+	if s.closed.CompareAndSwap(false, true) {
+		close(s.stop)
+	}
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("memstore: closing: %w", ctx.Err())
+	}
+}
+
+func (s *Store) sweepLoop() {
+	defer close(s.done)
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-tick.C:
+			s.Renew()
+			s.Sweep()
+		}
+	}
+}
+
+// Renew makes the leases last that are held for long, as the store does every second. It asks the ledger behind the lock, so a lease that
+// was released meanwhile stays released.
+func (s *Store) Renew() {
+	for _, l := range s.ledger.Due(s.now()) {
+		sh := &s.shards[l.Key.Hash()%shards]
+		sh.mu.Lock()
+		if s.ledger.Holds(l.ID) {
+			n := nameOf(l.Key, l.Limit)
+			if sh.states[n] == nil {
+				sh.states[n] = &state{rule: l.Rule}
+			}
+			l.Rule.Renew(&sh.states[n].State, s.env(), l.ID)
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// Sweep drops idle state, a shard at a time, as the store does every second.
+func (s *Store) Sweep() {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		now := s.now().UnixNano()
+		for n, st := range sh.states {
+			if st.rule.Idle(&st.State, now) {
+				delete(sh.states, n)
+			}
+		}
+		sh.mu.Unlock()
+	}
+}

@@ -1,0 +1,44 @@
+// Package redisstore is a seawall.Store on Redis, shared by all instances of a service.
+//
+// # One script a request
+//
+// The checks of a request are one script call. Its text depends only on the shape of the request, the
+// sequence of its rules' kinds, so every instance has the same text and SHA. A rule's Script is Lua in
+// sections, each introduced by a line:
+//
+//	--@check    reads; sets $ok, and the observation as $nh·10^15 + $nl. Writes nothing.
+//	--@mend     runs if the check refuses, and may repair what an odd clock left behind (optional)
+//	--@commit   writes what the check admitted
+//	--@release  gives the lease $1 back                           (Holder only)
+//	--@renew    makes the lease $1 last another $2 milliseconds   (Holder only)
+//
+// In the last two only the first two arguments of Rule.Args are known: a Holder's are lease and TTL.
+//
+// Of two sections of one name the first counts. The script is the prelude, the check blocks of all rules,
+// the decision, and their commit blocks, unrolled. In a section
+//
+//	$key       is the check's Redis key
+//	$1, $2 …   are the arguments that Rule.Args gave
+//	$capacity  is the sum of the workers of all live instances, as text, or false
+//	$name      is a local variable of this check, visible in its later sections
+//	hi, lo     are Redis' clock in nanoseconds, as hi·10^15 + lo
+//	ms         is the same in milliseconds, and tick is true in one call out of 64
+//
+// All checks are evaluated before anything is committed, so an error half-way changes nothing.
+//
+// # Keys
+//
+// A key is <namespace>:{<caller>}:<layer>:<policy>. The braces are the only ones, so all the keys of a
+// caller lie in one Cluster slot. The fleet's are <namespace>:{5.fleet}:members and :capacity.
+//
+// # Waiting
+//
+// A call waits for its context, not for a socket: when the context is done it returns, and the call is left
+// to finish on its connection, which stays usable. If it turns out to have taken leases, they are given
+// back. At most a fixed number of calls are under way at a time; more are refused at once.
+//
+// # Membership
+//
+// An instance announces itself every second in one hash, with its workers and what it holds of the fleet,
+// and is gone when it has not for a TTL of 10 s, or at once when it is closed.
+package redisstore

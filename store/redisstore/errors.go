@@ -1,0 +1,78 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// callError is a failed call with its reason, one of a small set of words.
+type callError struct {
+	reason string
+	err    error
+}
+
+func (e *callError) Error() string { return "redisstore: " + e.reason + ": " + e.err.Error() }
+
+// Unwrap returns the client's error.
+func (e *callError) Unwrap() error { return e.err }
+
+// Reason names the kind of failure for labels: timeout, refused, readonly, oom, auth, loading, busy, moved,
+// script, panic or error.
+func (e *callError) Reason() string { return e.reason }
+
+// replies maps the first word of Redis' error replies to reasons.
+func replyReason(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	switch word {
+	case "READONLY", "MASTERDOWN", "NOREPLICAS", "MISCONF":
+		return "readonly"
+	case "OOM":
+		return "oom"
+	case "NOAUTH", "WRONGPASS", "NOPERM":
+		return "auth"
+	case "LOADING":
+		return "loading"
+	case "BUSY":
+		return "busy"
+	case "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "CROSSSLOT":
+		return "moved"
+	}
+	return "script"
+}
+
+func classify(err error) error {
+	var reply redis.Error
+	var network net.Error
+	reason := "error"
+	switch {
+	case errors.As(err, &reply):
+		reason = replyReason(reply.Error())
+	case errors.Is(err, syscall.ECONNREFUSED):
+		reason = "refused"
+	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &network) && network.Timeout():
+		reason = "timeout"
+	}
+	return &callError{reason: reason, err: err}
+}
+
+// unknownOutcome tells whether a call that failed so may have been executed all the same.
+func unknownOutcome(err error) bool {
+	var call *callError
+	if !errors.As(err, &call) {
+		return false
+	}
+	var dial *net.OpError
+	switch {
+	case call.reason == "timeout":
+		return !errors.Is(call.err, redis.ErrPoolTimeout)
+	case errors.As(call.err, &dial):
+		return dial.Op != "dial"
+	}
+	return call.reason == "error" || call.reason == "panic"
+}

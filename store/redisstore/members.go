@@ -1,0 +1,131 @@
+package redisstore
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seawall-go/seawall"
+)
+
+//go:embed members.lua
+var membersLua string
+
+const (
+	beatEvery = time.Second
+	memberTTL = 10 * time.Second
+)
+
+// members is this instance's view of the fleet, refreshed by every heartbeat.
+type members struct {
+	script *redis.Script
+	joined chan struct{} // wakes the heartbeat
+
+	mu      sync.Mutex
+	workers int64
+	used    func() int64
+	fleet   seawall.Fleet
+}
+
+func (m *members) init() {
+	m.script = redis.NewScript(membersLua)
+	m.joined = make(chan struct{}, 1)
+	m.used = func() int64 { return 0 }
+	m.fleet.Instances = 1
+}
+
+func (m *members) capacity() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.fleet.Capacity
+}
+
+// Join implements seawall.Member.
+func (s *Store) Join(workers int64, used func() int64) {
+	m := &s.members
+	m.mu.Lock()
+	m.workers, m.used = workers, used
+	m.fleet.Announced = false
+	m.fleet.Capacity = max(m.fleet.Capacity, workers)
+	m.mu.Unlock()
+	select {
+	case m.joined <- struct{}{}:
+	default:
+	}
+}
+
+// Fleet implements seawall.Member.
+func (s *Store) Fleet() seawall.Fleet {
+	s.members.mu.Lock()
+	defer s.members.mu.Unlock()
+	return s.members.fleet
+}
+
+// heartbeats announces the instance until the store is closed.
+func (s *Store) heartbeats() {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	failing := false
+	for {
+		err := s.beat()
+		if err != nil && !failing {
+			s.log.Warn("seawall: Redis cannot be reached; the fleet's size stays as it was, and is tried again every second",
+				"error", err)
+		}
+		if err == nil && failing {
+			s.log.Info("seawall: Redis is back", "instances", s.Fleet().Instances)
+		}
+		failing = err != nil
+		select {
+		case <-tick.C:
+		case <-s.members.joined:
+		case <-s.stop:
+			return
+		}
+	}
+}
+
+func (s *Store) beat() error {
+	m := &s.members
+	m.mu.Lock()
+	workers, used := m.workers, m.used
+	m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+	defer cancel()
+	fleet, err := s.announce(ctx, workers, used(), memberTTL)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.workers != workers { // joined meanwhile: the next beat follows at once
+		return nil
+	}
+	fleet.Announced = true
+	m.fleet = fleet
+	return nil
+}
+
+func (s *Store) announce(ctx context.Context, workers, used int64, ttl time.Duration) (seawall.Fleet, error) {
+	keys := []string{s.fleetName("members"), s.fleetName("capacity")}
+	reply, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used, ttl.Milliseconds()).Int64Slice()
+	if err != nil {
+		return seawall.Fleet{}, classify(err)
+	}
+	if len(reply) != 3 {
+		return seawall.Fleet{}, fmt.Errorf("redisstore: a heartbeat's reply has %d numbers; want 3", len(reply))
+	}
+	return seawall.Fleet{Instances: reply[0], Capacity: reply[1], Used: reply[2]}, nil
+}
+
+// leave takes the instance out of the fleet.
+func (s *Store) leave(ctx context.Context) error {
+	if _, err := s.announce(ctx, 0, 0, 0); err != nil {
+		return fmt.Errorf("redisstore: leaving the fleet: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+-- One heartbeat: announces an instance, or takes it out, and sums up all that are alive.
+--
+-- KEYS[1]  members: a hash, instance id -> "expiry in ms:workers:slots held"
+-- KEYS[2]  capacity: the sum of the workers, for scripts that must know it exactly
+-- ARGV     id, workers, slots held, TTL in ms; a TTL of 0 takes the instance out
+-- reply    instances, workers, slots held, of all that are alive
+local time = redis.call('TIME')
+local ms = time[1] * 1e3 + math.floor(time[2] / 1e3)
+local id, ttl = ARGV[1], tonumber(ARGV[4])
+local all = redis.pcall('HGETALL', KEYS[1])
+if all.err then -- not a hash
+  redis.call('DEL', KEYS[1])
+  all = {}
+end
+local gone = {}
+local instances, workers, held = 0, 0, 0
+for i = 1, #all, 2 do
+  local expiry, w, h = string.match(all[i + 1], '^(%d+):(%d+):(%d+)$')
+  if not expiry or tonumber(expiry) <= ms or tonumber(expiry) > ms + 1e8 then
+    gone[#gone + 1] = all[i]
+  elseif all[i] ~= id then
+    instances, workers, held = instances + 1, workers + w, held + h
+  end
+end
+if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone, 1, math.min(#gone, 1000))) end
+if ttl > 0 then
+  instances, workers, held = instances + 1, workers + ARGV[2], held + ARGV[3]
+  redis.call('HSET', KEYS[1], id, string.format('%.0f:%s:%s', ms + ttl, ARGV[2], ARGV[3]))
+  redis.call('PEXPIRE', KEYS[1], ttl)
+  redis.call('SET', KEYS[2], string.format('%.0f', workers), 'PX', ttl)
+else
+  redis.call('HDEL', KEYS[1], id)
+  redis.call('SET', KEYS[2], string.format('%.0f', workers), 'PX', 10000)
+end
+return {instances, workers, held}

@@ -1,0 +1,39 @@
+package redisstore
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Options returns the options of a client for a Store from a redis:// or rediss:// URL: no retries (a
+// script that was retried may have run twice), short bounds on dialling and waiting, warm connections.
+// Timeouts that the URL gives are kept.
+func Options(url string) (*redis.Options, error) {
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]host:port/db or rediss://…", err)
+	}
+	o.MaxRetries = -1
+	o.DialerRetries = 1
+	o.ContextTimeoutEnabled = true
+	o.DisableIdentity = true
+	o.MinIdleConns = max(o.MinIdleConns, 4)
+	for _, t := range []struct {
+		value *time.Duration
+		to    time.Duration
+	}{
+		{&o.DialTimeout, 250 * time.Millisecond},
+		{&o.ReadTimeout, 500 * time.Millisecond},
+		{&o.WriteTimeout, 500 * time.Millisecond},
+		{&o.PoolTimeout, 250 * time.Millisecond},
+	} {
+		if *t.value == 0 {
+			*t.value = t.to
+		}
+	}
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o, nil
+}

@@ -1,0 +1,248 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seawall-go/seawall"
+)
+
+const (
+	// linger is how long a release waits for company, unless somebody waits for it.
+	linger = time.Millisecond
+	// full is how many releases go out at once without lingering; maxBatch how many fit into one call.
+	full, maxBatch = 64, 512
+	// maxQueue bounds the releases that wait for Redis; beyond it the oldest are left to their TTL.
+	maxQueue = 100_000
+	// renewEvery is how often leases are looked through for those due; a third of the shortest TTL.
+	renewEvery = 333 * time.Millisecond
+	// backoff is how long failed releases wait before they are tried again.
+	backoff = 100 * time.Millisecond
+	// batchTimeout bounds one call of the queue.
+	batchTimeout = time.Second
+)
+
+// releases is the queue of what is to be given back. One goroutine empties it, and renews what is held, one
+// call after the other: a renewal never overtakes the release of the same lease.
+type releases struct {
+	mu     sync.Mutex
+	queue  []release
+	urgent bool
+	wake   chan struct{}
+}
+
+// release is a lease to give back until it has expired anyway. done, if not nil, is closed when Redis has
+// confirmed it.
+type release struct {
+	lease   seawall.Lease
+	expires time.Time
+	done    chan struct{}
+}
+
+func (r *releases) init() { r.wake = make(chan struct{}, 1) }
+
+// add queues a lease. With done, it goes out at once.
+func (r *releases) add(l seawall.Lease, done chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) >= maxQueue {
+		r.queue = r.queue[1:]
+	}
+	r.queue = append(r.queue, release{l, time.Now().Add(l.Rule.TTL()), done})
+	r.urgent = r.urgent || done != nil
+	r.signal()
+}
+
+func (r *releases) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// ready tells whether there is something to do, and whether it should go out at once.
+func (r *releases) ready() (some, now bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.queue) > 0, r.urgent || len(r.queue) >= full
+}
+
+// take returns the next batch, without what has expired.
+func (r *releases) take() []release {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	var batch []release
+	rest := 0
+	for rest = 0; rest < len(r.queue) && len(batch) < maxBatch; rest++ {
+		if r.queue[rest].expires.After(now) {
+			batch = append(batch, r.queue[rest])
+		}
+	}
+	if r.queue = r.queue[rest:]; len(r.queue) == 0 {
+		r.queue, r.urgent = nil, false
+	}
+	return batch
+}
+
+// putBack queues a batch that failed ahead of the rest.
+func (r *releases) putBack(batch []release) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = append(batch, r.queue...)
+	r.urgent = false
+	r.signal()
+}
+
+// Release implements seawall.Store.
+func (s *Store) Release(ctx context.Context, leases ...seawall.Lease) error {
+	var waiting [8]chan struct{}
+	n := 0
+	for _, l := range leases {
+		if !s.ledger.Remove(l.ID) {
+			continue
+		}
+		var done chan struct{}
+		if l.Last && n < len(waiting) {
+			done = make(chan struct{})
+			waiting[n] = done
+			n++
+		}
+		s.releases.add(l, done)
+	}
+	for _, done := range waiting[:n] {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return fmt.Errorf("redisstore: waiting for a release, which goes on: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+// releaseLoop empties the queue and renews what is held, until the store is closed and the queue is empty or
+// Redis does not answer.
+func (s *Store) releaseLoop() {
+	renew := time.NewTicker(s.renewing)
+	defer renew.Stop()
+	for {
+		select {
+		case <-s.releases.wake:
+			s.company()
+			if !s.flush() && !s.closing(backoff) {
+				continue
+			}
+		case <-renew.C:
+			s.renew()
+		case <-s.stop:
+			s.flush()
+			return
+		}
+	}
+}
+
+// company waits until a batch is worth sending.
+func (s *Store) company() {
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	for {
+		if some, now := s.releases.ready(); !some || now {
+			return
+		}
+		select {
+		case <-timer.C:
+			return
+		case <-s.stop:
+			return
+		case <-s.releases.wake:
+		}
+	}
+}
+
+// closing waits, and tells whether the store is being closed.
+func (s *Store) closing(wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return false
+	case <-s.stop:
+		return true
+	}
+}
+
+// flush sends what is queued, and tells whether all of it went out.
+func (s *Store) flush() bool {
+	for {
+		batch := s.releases.take()
+		if len(batch) == 0 {
+			return true
+		}
+		leases := make([]seawall.Lease, len(batch))
+		for i := range batch {
+			leases[i] = batch[i].lease
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+		err := s.runBatch(ctx, "release", leases)
+		cancel()
+		if err != nil {
+			s.releases.putBack(batch)
+			return false
+		}
+		for i := range batch {
+			if batch[i].done != nil {
+				close(batch[i].done)
+			}
+		}
+	}
+}
+
+func (s *Store) renew() {
+	due := s.ledger.Due(s.now())
+	for len(due) > 0 {
+		batch := due[:min(len(due), maxBatch)]
+		due = due[len(batch):]
+		ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+		err := s.runBatch(ctx, "renew", batch)
+		cancel()
+		if err != nil {
+			s.log.Warn("seawall: leases could not be renewed; they are tried again in a third of their TTL",
+				"leases", len(batch), "error", err)
+			return
+		}
+	}
+}
+
+// runBatch runs a section of the leases' rules for all of them: one call per script.
+func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.Lease) error {
+	type group struct {
+		keys []string
+		args []any
+	}
+	groups := map[*redis.Script]*group{}
+	env := s.env()
+	for _, l := range leases {
+		script, err := s.shapes.batch(l.Rule, section)
+		if err != nil {
+			return err
+		}
+		g := groups[script]
+		if g == nil {
+			g = &group{}
+			groups[script] = g
+		}
+		args := l.Rule.Args(nil, env, &seawall.Check{Limit: l.Limit, Rule: l.Rule, Key: l.Key, Cost: 1, ID: l.ID})
+		g.keys = append(g.keys, s.nameOf(l.Key, l.Limit))
+		g.args = append(g.args, args[:2]...)
+	}
+	for script, g := range groups {
+		if err := script.Run(ctx, s.client, g.keys, s.timed(g.args)...).Err(); err != nil {
+			return classify(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package redisstore
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seawall-go/seawall"
+)
+
+//go:embed prelude.lua
+var prelude string
+
+// shape is the script of one sequence of rule kinds.
+type shape struct {
+	script   *redis.Script
+	capacity bool // a last key is the fleet's capacity
+}
+
+// shapes composes scripts and keeps them. There are as many as there are sequences of rules in use: few,
+// and none of them depends on what callers send.
+type shapes struct {
+	prelude string
+	mu      sync.RWMutex
+	known   map[string]*shape
+	batches map[string]*redis.Script // by the text of their section
+}
+
+// of returns the shape of the checks. args says how many arguments each check has.
+func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
+	var buf [64]byte
+	kinds := buf[:0]
+	for i := range checks {
+		kinds = append(kinds, checks[i].Rule.Kind()...)
+		kinds = append(kinds, ' ')
+	}
+	s.mu.RLock()
+	sh := s.known[string(kinds)]
+	s.mu.RUnlock()
+	if sh != nil {
+		return sh, nil
+	}
+	sh, err := s.compose(checks, args)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = map[string]*shape{}
+	}
+	s.known[string(kinds)] = sh
+	return sh, nil
+}
+
+// compose writes the script of the checks: prelude, check blocks, decision, commit blocks, reply. Check i
+// has KEYS[i] and, behind its mode, args[i] arguments. The modes are those of modeOf.
+func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
+	var head, tail strings.Builder
+	head.WriteString(s.prelude)
+	head.WriteString("local all, enforced, mask = true, true, 0\n")
+	reply := "return {mask"
+	capacity := false
+	at := 0 // arguments so far
+	for i := range checks {
+		rule := checks[i].Rule
+		parts := sections(rule.Script())
+		for _, need := range []string{"check", "commit"} {
+			if parts[need] == "" {
+				return nil, fmt.Errorf("redisstore: rule %q: its script has no section --@%s", rule.Kind(), need)
+			}
+		}
+		n := strconv.Itoa(i + 1)
+		at++
+		mode := fmt.Sprintf("ARGV[%d]", at)
+		v := vocabulary{
+			key:      "KEYS[" + n + "]",
+			capacity: fmt.Sprintf("redis.call('GET', KEYS[%d])", len(checks)+1),
+			suffix:   n,
+			arg:      func(k int) string { return fmt.Sprintf("ARGV[%d]", at+k) },
+		}
+		ok := "ok" + n
+		head.WriteString(v.fill(parts["check"]))
+		if mend := parts["mend"]; mend != "" {
+			fmt.Fprintf(&head, "if not %s then\n%send\n", ok, v.fill(mend))
+		}
+		fmt.Fprintf(&head, "if %s >= '2' then %s = true end\n", mode, ok)
+		fmt.Fprintf(&head, "if %s then mask = mask + %d else all = false; if %s == '0' then enforced = false end end\n",
+			ok, 4<<i, mode)
+		fmt.Fprintf(&tail, "if all or enforced and (%s == '0' or %s == '2') then\n%send\n", mode, mode, v.fill(parts["commit"]))
+		reply += ", nh" + n + ", nl" + n
+		capacity = capacity || v.usedCapacity
+		at += args[i]
+	}
+	tail.WriteString("if enforced then mask = mask + 1 end\nif all then mask = mask + 2 end\n")
+	tail.WriteString(reply + "}\n")
+	return &shape{script: redis.NewScript(head.String() + tail.String()), capacity: capacity}, nil
+}
+
+// modeOf tells a script how a check counts.
+func modeOf(c *seawall.Check) int {
+	mode := 0
+	if c.Advisory {
+		mode++
+	}
+	if c.CountOnly {
+		mode += 2
+	}
+	return mode
+}
+
+// batch returns the script that runs a section of a rule for many leases. Rules whose sections are the same
+// share it. For lease i, counting from 0, $key is KEYS[i+1], and $1 and $2 are ARGV[2i+1] and ARGV[2i+2].
+func (s *shapes) batch(rule seawall.Holder, section string) (*redis.Script, error) {
+	text := sections(rule.Script())[section]
+	if text == "" {
+		return nil, fmt.Errorf("redisstore: rule %q: its script has no section --@%s", rule.Kind(), section)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.batches[text]; b != nil {
+		return b, nil
+	}
+	v := vocabulary{
+		key: "KEYS[i]",
+		arg: func(k int) string { return fmt.Sprintf("ARGV[2 * i - %d]", 2-k) },
+	}
+	if s.batches == nil {
+		s.batches = map[string]*redis.Script{}
+	}
+	s.batches[text] = redis.NewScript(s.prelude + "for i = 1, #KEYS do\n" + v.fill(text) + "end\nreturn #KEYS\n")
+	return s.batches[text], nil
+}
+
+// sections splits a rule's script at its --@ lines.
+func sections(script string) map[string]string {
+	parts := map[string]string{}
+	name, done := "", map[string]bool{}
+	for line := range strings.Lines(script) {
+		if rest, ok := strings.CutPrefix(line, "--@"); ok {
+			done[name] = true
+			name = strings.TrimSpace(rest)
+			continue
+		}
+		if name != "" && !done[name] && !strings.HasPrefix(line, "--") && strings.TrimSpace(line) != "" {
+			parts[name] += line
+		}
+	}
+	return parts
+}
+
+// vocabulary says what the placeholders of a section stand for.
+type vocabulary struct {
+	key, capacity string
+	suffix        string // of local variables
+	arg           func(k int) string
+	usedCapacity  bool
+}
+
+func (v *vocabulary) fill(section string) string {
+	return placeholder().ReplaceAllStringFunc(section, func(p string) string {
+		name := p[1:]
+		switch k, err := strconv.Atoi(name); {
+		case err == nil:
+			return v.arg(k)
+		case name == "key":
+			return v.key
+		case name == "capacity":
+			v.usedCapacity = true
+			return v.capacity
+		}
+		return name + v.suffix
+	})
+}
+
+func placeholder() *regexp.Regexp { return regexp.MustCompile(`\$[a-z0-9]+`) }

@@ -1,0 +1,235 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seawall-go/seawall"
+)
+
+const (
+	// maxCalls bounds the calls under way of one instance: behind a frozen Redis they pile up until their
+	// sockets give up.
+	maxCalls = 1024
+	// askAgain is how long a refused lease waits before it is asked for once more: a little longer than
+	// a release may linger.
+	askAgain = linger + 500*time.Microsecond
+	// limb is what scripts split large integers by.
+	limb = 1_000_000_000_000_000
+)
+
+// Config configures a Store.
+type Config struct {
+	// Client is the connection to Redis; see Options. The Store does not close it. Required.
+	Client redis.UniversalClient
+	// Namespace separates this service and environment from others on the same Redis, for example
+	// "payments-prod": 1 to 32 lower-case letters, digits, '-' or '_', beginning with a letter. Required.
+	Namespace string
+	// Logger is told what goes wrong in the background; nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// Store keeps all state on Redis. It is safe for concurrent use.
+type Store struct {
+	client    redis.UniversalClient
+	namespace string
+	instance  string
+	log       *slog.Logger
+	shapes    shapes
+	now       func() time.Time
+	stepped   bool // tests only: scripts are given the clock
+	lastID    atomic.Uint64
+	calls     chan struct{}
+	ledger    seawall.Ledger
+	releases  releases
+	renewing  time.Duration // how often leases are looked through
+	members   members
+
+	background sync.WaitGroup
+	stop       chan struct{}
+	stopOnce   sync.Once
+}
+
+var (
+	_ seawall.Store  = (*Store)(nil)
+	_ seawall.Member = (*Store)(nil)
+)
+
+// New returns a Store and starts its heartbeats and releases; Close ends them. It does not wait for Redis,
+// which need not be there yet.
+func New(cfg Config) (*Store, error) {
+	s, err := newStore(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.start()
+	return s, nil
+}
+
+func newStore(cfg Config) (*Store, error) {
+	if cfg.Client == nil {
+		return nil, errors.New("redisstore: Config.Client is nil; want a go-redis client, see Options")
+	}
+	if err := seawall.ValidName("namespace", cfg.Namespace); err != nil {
+		return nil, fmt.Errorf("redisstore: Config.Namespace: %w", err)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	s := &Store{
+		client:    cfg.Client,
+		namespace: cfg.Namespace,
+		instance:  strings.ToLower(rand.Text()[:12]) + "-",
+		log:       cfg.Logger,
+		shapes:    shapes{prelude: prelude},
+		renewing:  renewEvery,
+		now:       time.Now,
+		calls:     make(chan struct{}, maxCalls),
+		stop:      make(chan struct{}),
+	}
+	s.releases.init()
+	s.members.init()
+	return s, nil
+}
+
+func (s *Store) start() {
+	s.background.Go(s.heartbeats)
+	s.background.Go(s.releaseLoop)
+}
+
+// String is the store's name in metrics.
+func (s *Store) String() string { return "redis" }
+
+// Apply implements seawall.Store.
+func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
+	if len(checks) == 0 {
+		return dst, nil
+	}
+	for i := range checks {
+		if _, ok := checks[i].Rule.(seawall.Holder); ok {
+			checks[i].ID = s.lastID.Add(1)
+		}
+	}
+	env := s.env()
+	a, err := s.ask(ctx, env, checks)
+	if err != nil {
+		return dst, err
+	}
+	if a.onlyLeasesRefuse(checks) && pause(ctx, askAgain) {
+		if again, err := s.ask(ctx, env, checks); err == nil {
+			a = again
+		}
+	}
+	now := s.now()
+	for i := range checks {
+		c := &checks[i]
+		res := c.Rule.Result(a.observed(i), a.ok(i), a.committed(c), env, c)
+		if l, ok := leaseOf(c); ok && res.Committed {
+			s.ledger.Add(l, now)
+		}
+		dst = append(dst, res)
+	}
+	return dst, nil
+}
+
+// timed appends the clock to a script's arguments, where tests step it.
+func (s *Store) timed(args []any) []any {
+	if !s.stepped {
+		return args
+	}
+	now := s.now()
+	return append(args, now.Unix(), now.Nanosecond()/1000)
+}
+
+func (s *Store) env() seawall.Env {
+	return seawall.Env{Capacity: s.members.capacity(), Instance: s.instance}
+}
+
+// answer is a script's reply: a mask of which checks admit, behind two bits that tell whether the enforced
+// and the advisory checks committed, and for each check its observation in two limbs.
+type answer []int64
+
+func (a answer) ok(i int) bool { return a[0]>>(i+2)&1 == 1 }
+
+func (a answer) observed(i int) int64 { return a[1+2*i]*limb + a[2+2*i] }
+
+func (a answer) committed(c *seawall.Check) bool {
+	if c.Advisory {
+		return a[0]&2 != 0
+	}
+	return a[0]&1 != 0
+}
+
+// onlyLeasesRefuse tells whether asking again can help and cannot harm: nothing was committed, and all that
+// refuse are leases, which other requests may be giving back at this moment.
+func (a answer) onlyLeasesRefuse(checks []seawall.Check) bool {
+	refused := false
+	for i := range checks {
+		if a.committed(&checks[i]) {
+			return false
+		}
+		if a.ok(i) {
+			continue
+		}
+		if _, ok := checks[i].Rule.(seawall.Holder); !ok {
+			return false
+		}
+		refused = true
+	}
+	return refused
+}
+
+// pause waits, and tells whether ctx still was not done then.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func leaseOf(c *seawall.Check) (seawall.Lease, bool) {
+	h, ok := c.Rule.(seawall.Holder)
+	return seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID}, ok
+}
+
+// Close gives back what is held, leaves the fleet and ends the background work. It returns when ctx is done
+// at the latest. Apply must not be called any more.
+func (s *Store) Close(ctx context.Context) error {
+	s.stopOnce.Do(func() { close(s.stop) })
+	done := make(chan struct{})
+	go func() {
+		s.background.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return fmt.Errorf("redisstore: closing: %w", ctx.Err())
+	}
+	for range maxCalls { // calls that nobody waits for any more
+		select {
+		case s.calls <- struct{}{}:
+		case <-ctx.Done():
+			return fmt.Errorf("redisstore: closing: %w", ctx.Err())
+		}
+	}
+	var errs []error
+	if held := s.ledger.All(); len(held) > 0 {
+		errs = append(errs, s.runBatch(ctx, "release", held))
+	}
+	errs = append(errs, s.leave(ctx))
+	return errors.Join(errs...)
+}

@@ -1,0 +1,322 @@
+package storetest
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/ratelimit"
+)
+
+// Run runs the suite. Each case opens a Subject of its own.
+func Run(t *testing.T, open Open) {
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, Subject)
+	}{
+		{"I1 a bucket admits its burst, then its rate", burstThenRate},
+		{"I1 a bucket of a rate that is no whole number of nanoseconds holds its burst", oddRates},
+		{"I1 never over-admits under concurrency", concurrentBucket},
+		{"I2 a denial costs nothing in every check", allOrNothing},
+		{"I3 RetryAfter is exact", retryAfter},
+		{"I3 a cost that cannot fit says never", never},
+		{"I6 a clock that steps back locks nobody out", clockBack},
+		{"advisory checks commit only if every check admits", advisoryChecks},
+		{"count-only checks always admit and commit", countOnly},
+		{"a changed limit keeps the debt in time", changedLimit},
+		{"slots are taken and given back", slotsTaken},
+		{"a release is idempotent and only of its own lease", releaseTwice},
+		{"a lease that is not renewed expires, one that is stays", expiry},
+		{"a lease is never taken beyond the cap under concurrency", concurrentLease},
+		{"the fleet keeps its reserve and never refuses critical", fleetReserve},
+		{"a finished context is an error or an answer, and leaks no lease", finishedContext},
+		{"keys of callers do not meet", keysApart},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
+	}
+}
+
+func burstThenRate(t *testing.T, s Subject) {
+	c := bucket(t, "api", "a", ratelimit.PerSecond(10), 20, 1)
+	for i := range int64(20) {
+		r := s.apply(t, c)[0]
+		require.True(t, r.Admitted && r.Committed, "request %d", i)
+		assert.Equal(t, seawall.Result{
+			Admitted: true, Committed: true, Limit: 20, Remaining: 19 - i,
+			NextAfter: 100 * time.Millisecond, ResetAfter: time.Duration(i+1) * 100 * time.Millisecond,
+		}, r)
+	}
+	assert.Equal(t, seawall.Result{
+		Limit: 20, RetryAfter: 100 * time.Millisecond, NextAfter: 100 * time.Millisecond, ResetAfter: 2 * time.Second,
+	}, s.apply(t, c)[0])
+	s.Advance(250 * time.Millisecond)
+	assert.True(t, s.apply(t, c)[0].Admitted)
+	assert.True(t, s.apply(t, c)[0].Admitted)
+	r := s.apply(t, c)[0]
+	assert.False(t, r.Admitted)
+	assert.Equal(t, 50*time.Millisecond, r.RetryAfter)
+}
+
+func oddRates(t *testing.T, s Subject) {
+	for _, rate := range []ratelimit.Rate{
+		ratelimit.PerSecond(3), ratelimit.PerSecond(7), {Count: 11, Per: 2000 * time.Second}, ratelimit.PerSecond(999_999),
+		ratelimit.PerDay(1), {Count: 1, Per: 30 * 24 * time.Hour},
+	} {
+		for _, burst := range []int64{1, 3, 99} {
+			c := bucket(t, "odd", rate.String()+string(rune('a'+burst)), rate, burst, 1)
+			for i := range burst {
+				require.Equal(t, burst-1-i, s.apply(t, c)[0].Remaining, "%v, burst %d, request %d", rate, burst, i)
+			}
+			assert.False(t, s.apply(t, c)[0].Admitted, "%v, burst %d", rate, burst)
+		}
+	}
+}
+
+func concurrentBucket(t *testing.T, s Subject) {
+	c := bucket(t, "api", "busy", ratelimit.PerDay(1), 100, 1)
+	assert.Equal(t, int64(100), hammer(t, s, c))
+}
+
+func concurrentLease(t *testing.T, s Subject) {
+	assert.Equal(t, int64(7), hammer(t, s, lease(t, "busy", 7)))
+}
+
+// hammer applies c 400 times from 16 goroutines and returns how often it was committed.
+func hammer(t *testing.T, s Subject, c seawall.Check) int64 {
+	var admitted atomic.Int64
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 25 {
+				results, err := s.Store.Apply(context.Background(), nil, []seawall.Check{c})
+				if assert.NoError(t, err) && results[0].Committed {
+					admitted.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return admitted.Load()
+}
+
+func allOrNothing(t *testing.T, s Subject) {
+	wide := bucket(t, "wide", "a", ratelimit.PerHour(1), 100, 10)
+	narrow := bucket(t, "narrow", "a", ratelimit.PerHour(1), 1, 1)
+	slot := lease(t, "a", 5)
+	first := s.apply(t, wide, slot, narrow)
+	require.True(t, first[0].Committed && first[1].Committed && first[2].Committed)
+	for range 3 {
+		r := s.apply(t, wide, slot, narrow)
+		assert.True(t, r[0].Admitted, "the wide limit alone admits")
+		assert.False(t, r[0].Committed)
+		assert.Equal(t, int64(90), r[0].Remaining, "what is left after nothing was spent")
+		assert.Zero(t, r[0].RetryAfter)
+		assert.Equal(t, int64(4), r[1].Remaining)
+		assert.False(t, r[2].Admitted)
+		assert.Equal(t, time.Hour, r[2].RetryAfter)
+	}
+}
+
+func retryAfter(t *testing.T, s Subject) {
+	for _, rate := range []ratelimit.Rate{ratelimit.PerSecond(8), {Count: 1, Per: 100 * time.Second}, ratelimit.PerDay(1)} {
+		for _, cost := range []int64{1, 3, 5} {
+			c := bucket(t, "api", rate.String()+string(rune('a'+cost)), rate, 5, cost)
+			full := c
+			full.Cost = 5
+			require.True(t, s.apply(t, full)[0].Admitted)
+			wait := s.apply(t, c)[0].RetryAfter
+			assert.Equal(t, time.Duration(cost)*rate.Per/time.Duration(rate.Count), wait)
+			s.Advance(wait - time.Millisecond)
+			early := s.apply(t, c)[0]
+			require.False(t, early.Admitted, "%v: admitted 1 ms early", rate)
+			assert.Equal(t, time.Millisecond, early.RetryAfter)
+			s.Advance(time.Millisecond)
+			require.True(t, s.apply(t, c)[0].Admitted, "%v: refused after RetryAfter", rate)
+		}
+	}
+}
+
+func never(t *testing.T, s Subject) {
+	c := bucket(t, "api", "a", ratelimit.PerSecond(1), 10, 11)
+	r := s.apply(t, c)[0]
+	assert.False(t, r.Admitted)
+	assert.Equal(t, seawall.Never, r.RetryAfter)
+	assert.Equal(t, int64(10), r.Remaining)
+}
+
+func clockBack(t *testing.T, s Subject) {
+	c := bucket(t, "api", "a", ratelimit.PerSecond(1), 5, 1)
+	slot := lease(t, "a", 1)
+	for range 5 {
+		require.True(t, s.apply(t, c)[0].Admitted)
+	}
+	s.Advance(-time.Hour)
+	r := s.apply(t, c)[0]
+	assert.False(t, r.Admitted)
+	assert.Equal(t, time.Second, r.RetryAfter, "not an hour and a second")
+	assert.Equal(t, 5*time.Second, r.ResetAfter)
+	s.Advance(time.Second)
+	assert.False(t, s.apply(t, bucket(t, "api", "a", ratelimit.PerSecond(1), 5, 5))[0].Admitted)
+	_, taken := s.take(t, slot)
+	assert.True(t, taken.Committed)
+}
+
+func advisoryChecks(t *testing.T, s Subject) {
+	open := bucket(t, "open", "a", ratelimit.PerHour(1), 1000, 1)
+	empty := bucket(t, "empty", "a", ratelimit.PerHour(1), 1, 1)
+	require.True(t, s.apply(t, empty)[0].Committed)
+	left := func() int64 { return s.apply(t, advisory(open), empty)[0].Remaining } // spends nothing
+
+	r := s.apply(t, open, advisory(empty)) // an advisory refusal vetoes nothing
+	assert.True(t, r[0].Committed)
+	assert.False(t, r[1].Admitted || r[1].Committed)
+	assert.Equal(t, int64(999), left())
+
+	r = s.apply(t, advisory(open), advisory(empty)) // behaves as if both were enforced
+	assert.True(t, r[0].Admitted)
+	assert.False(t, r[0].Committed || r[1].Committed)
+	assert.Equal(t, int64(999), left())
+
+	r = s.apply(t, advisory(open), empty)
+	assert.False(t, r[0].Committed || r[1].Committed)
+	assert.Equal(t, int64(999), left())
+
+	r = s.apply(t, advisory(open))
+	assert.True(t, r[0].Committed)
+	assert.Equal(t, int64(998), left())
+}
+
+func countOnly(t *testing.T, s Subject) {
+	c := lease(t, "a", 1)
+	c.CountOnly = true
+	for i := range 3 {
+		r := s.apply(t, c)[0]
+		assert.True(t, r.Admitted && r.Committed, "request %d", i)
+		assert.Zero(t, r.Remaining)
+	}
+	c.CountOnly = false
+	assert.False(t, s.apply(t, c)[0].Admitted, "what was counted is held")
+}
+
+func changedLimit(t *testing.T, s Subject) {
+	for range 10 {
+		require.True(t, s.apply(t, bucket(t, "api", "a", ratelimit.PerHour(10), 10, 1))[0].Admitted)
+	}
+	r := s.apply(t, bucket(t, "api", "a", ratelimit.PerHour(1000), 10, 1))[0]
+	assert.False(t, r.Admitted)
+	assert.Equal(t, 3600*time.Millisecond, r.RetryAfter, "the debt of an hour is cut to the new burst's 36 s")
+	r = s.apply(t, bucket(t, "api", "a", ratelimit.PerHour(10), 20, 1))[0]
+	assert.True(t, r.Admitted, "an hour of debt leaves ten of twenty")
+	assert.Equal(t, int64(9), r.Remaining)
+}
+
+func slotsTaken(t *testing.T, s Subject) {
+	var held []seawall.Check
+	for i := range int64(3) {
+		c, r := s.take(t, lease(t, "a", 3))
+		require.True(t, r.Committed)
+		assert.Equal(t, int64(2-i), r.Remaining)
+		assert.Equal(t, int64(3), r.Limit)
+		held = append(held, c)
+	}
+	_, r := s.take(t, lease(t, "a", 3))
+	assert.False(t, r.Admitted)
+	assert.GreaterOrEqual(t, r.RetryAfter, time.Second)
+	s.release(t, held[1])
+	_, r = s.take(t, lease(t, "a", 3))
+	assert.True(t, r.Committed)
+	_, r = s.take(t, lease(t, "b", 3))
+	assert.Equal(t, int64(2), r.Remaining, "another caller's slots")
+}
+
+func releaseTwice(t *testing.T, s Subject) {
+	a, _ := s.take(t, lease(t, "a", 2))
+	_, _ = s.take(t, lease(t, "a", 2))
+	for range 3 {
+		s.release(t, a)
+	}
+	_, r := s.take(t, lease(t, "a", 2))
+	assert.True(t, r.Committed)
+	_, r = s.take(t, lease(t, "a", 2))
+	assert.False(t, r.Committed, "releasing one lease thrice frees one slot")
+}
+
+func expiry(t *testing.T, s Subject) {
+	held, _ := s.take(t, lease(t, "a", 1))
+	for range 3 {
+		s.Advance(ttl / 2)
+		s.Renew()
+	}
+	_, r := s.take(t, lease(t, "a", 1))
+	require.False(t, r.Admitted, "a renewed lease stays")
+	s.Advance(ttl - time.Millisecond)
+	_, r = s.take(t, lease(t, "a", 1))
+	require.False(t, r.Admitted, "1 ms before its TTL")
+	s.Advance(time.Millisecond)
+	_, r = s.take(t, lease(t, "a", 1))
+	require.True(t, r.Admitted, "a lease expires when its instance does not renew it")
+	s.release(t, held)
+	_, r = s.take(t, lease(t, "a", 1))
+	assert.False(t, r.Admitted, "releasing an expired lease frees nobody else's")
+	s.Renew()
+	s.Advance(ttl / 2)
+	_, r = s.take(t, lease(t, "a", 1))
+	assert.False(t, r.Admitted)
+}
+
+func fleetReserve(t *testing.T, s Subject) {
+	ordinary, critical := slots(t, s, 10, 0.2)
+	var held []seawall.Check
+	for i := range 8 {
+		c, r := s.take(t, ordinary)
+		require.True(t, r.Committed, "slot %d", i)
+		assert.Equal(t, int64(8), r.Limit)
+		held = append(held, c)
+	}
+	_, r := s.take(t, ordinary)
+	assert.False(t, r.Admitted, "the ninth")
+	for range 20 {
+		_, r = s.take(t, critical)
+		assert.True(t, r.Committed, "critical is counted and never refused")
+	}
+	s.release(t, held[0])
+	_, r = s.take(t, ordinary)
+	assert.True(t, r.Committed, "critical slots are not counted against ordinary ones")
+}
+
+func finishedContext(t *testing.T, s Subject) {
+	gone := lease(t, "gone", 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 5 {
+		checks := []seawall.Check{gone}
+		results, err := s.Store.Apply(ctx, nil, checks)
+		if err != nil {
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.Empty(t, results)
+			continue
+		}
+		if results[0].Committed {
+			s.release(t, checks[0])
+		}
+	}
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		results, err := s.Store.Apply(context.Background(), nil, []seawall.Check{gone})
+		require.NoError(t, err)
+		require.True(t, results[0].Committed, "a lease taken for nobody was given back")
+	}, 5*time.Second, 20*time.Millisecond)
+}
+
+func keysApart(t *testing.T, s Subject) {
+	for _, caller := range []string{"", "{", "}", "{a}", "a}b", "a:b", "a", "\x00", "\r\n", "é", string(make([]byte, 1<<20))} {
+		c := bucket(t, "api", caller, ratelimit.PerHour(1), 1, 1)
+		require.True(t, s.apply(t, c)[0].Admitted, "%.10q", caller)
+		require.False(t, s.apply(t, c)[0].Admitted, "%.10q", caller)
+	}
+}
