@@ -19,6 +19,7 @@ type Admission struct {
 	results  []Result
 	locals   int
 	started  time.Time
+	entered  time.Duration // how long the local layers took
 	done     atomic.Bool
 
 	partsBuf   [4]part
@@ -60,6 +61,9 @@ func (a *Admission) decide(ctx context.Context) {
 		}
 	}()
 	local := a.enter()
+	if a.locals > 0 {
+		a.entered = time.Since(a.started)
+	}
 	a.plan(local)
 	if local != Denied && len(a.checks) > a.locals {
 		a.ask(ctx)
@@ -183,6 +187,9 @@ func (a *Admission) observe(ctx context.Context) {
 	for i := range a.parts {
 		p := &a.parts[i]
 		e := Event{Layer: p.layer.Name(), Policy: p.policy, Mode: p.mode, Outcome: p.outcome, Took: took}
+		if p.layer.local != nil {
+			e.Took = a.entered
+		}
 		if p.decisive >= 0 {
 			e.Result = a.results[p.decisive]
 			e.Policy = a.checks[p.decisive].Limit.policy

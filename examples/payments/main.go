@@ -1,0 +1,174 @@
+// Payments is an API behind all four layers, to try them on.
+//
+//	go run ./examples/payments
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/flags"
+	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/store/memstore"
+	"github.com/seawall-go/seawall/store/redisstore"
+)
+
+const (
+	// bootGrace is how long /healthz waits for the store before it answers 200 without it.
+	bootGrace = time.Second
+	// drain bounds how long a stopping instance waits for its handlers: the longest work, and a little.
+	drain = (maxWork + 5_000) * time.Millisecond
+	// goodbye bounds how long it then takes to give back what it holds and leave the fleet.
+	goodbye = 5 * time.Second
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return
+		}
+		fmt.Fprintln(os.Stderr, "payments:", err)
+		os.Exit(2) //nolint:gocritic // nothing is held any more
+	}
+}
+
+// run serves until ctx is done, then stops accepting, finishes, gives back what it holds and leaves the
+// fleet.
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	o, err := parse(args, out)
+	if err != nil {
+		return err
+	}
+	a, err := newApp(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+		defer cancel()
+		err = errors.Join(err, a.close(ctx))
+	}()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.addr)
+	if err != nil {
+		return fmt.Errorf("flag -addr: %w", err)
+	}
+	server := &http.Server{
+		Handler: a.api, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+	}
+	fmt.Fprintf(out, "payments: listening on http://%s\n", listener.Addr())
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err = <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	return server.Shutdown(ctx)
+}
+
+// app is the API and what it stands on, in the order in which it is closed.
+type app struct {
+	api    *echo.Echo
+	stack  *seawall.Stack
+	client redis.UniversalClient
+	flags  *flags.Flags
+}
+
+// store is what both stores are.
+type store interface {
+	seawall.Store
+	seawall.Member
+	fmt.Stringer
+}
+
+func newApp(ctx context.Context, o options) (_ *app, err error) {
+	a := &app{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	var modes seawall.Modes
+	var scale func() float64
+	if o.flagsFile != "" {
+		if a.flags, err = flags.OpenFile(ctx, o.flagsFile, flags.Config{}); err != nil {
+			return nil, fmt.Errorf("flag -flags: %w", err)
+		}
+		modes, scale = a.flags, a.flags.Scale
+	}
+	var shared store = memstore.New(memstore.Config{})
+	if o.redis != nil {
+		a.client = redis.NewClient(o.redis)
+		if shared, err = redisstore.New(redisstore.Config{Client: a.client, Namespace: "payments"}); err != nil {
+			return nil, err
+		}
+	}
+	layers, worker, err := o.layers(scale)
+	if err != nil {
+		return nil, err
+	}
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	telemetry, err := middleware.NewTelemetry(middleware.TelemetryConfig{
+		Registerer: metrics, StoreName: shared.String(), Fleet: shared, Workers: worker, Flags: a.flags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.stack, err = seawall.New(seawall.Config{Store: shared, Modes: modes, Observer: telemetry}, layers...)
+	if err != nil {
+		return nil, err
+	}
+	hasher := middleware.NewHasher([]byte(os.Getenv("SEAWALL_SECRET")))
+	a.api = newAPI(middleware.Stack(a.stack, middleware.Config{
+		Classify: middleware.ByRoute(tiers()), Identify: identify(hasher),
+	}))
+	a.api.GET("/healthz", health(shared, time.Now()))
+	a.api.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
+	a.api.GET("/seawall/", console(layers, modes, metrics))
+	return a, nil
+}
+
+// health answers 200 once the store has seen this instance, or the store had its time.
+func health(m seawall.Member, started time.Time) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !m.Fleet().Announced && time.Since(started) < bootGrace {
+			return c.String(http.StatusServiceUnavailable, "starting\n")
+		}
+		return c.String(http.StatusOK, "ok\n")
+	}
+}
+
+func (a *app) close(ctx context.Context) error {
+	var errs []error
+	if a.stack != nil {
+		errs = append(errs, a.stack.Close(ctx))
+	}
+	if a.client != nil {
+		errs = append(errs, a.client.Close())
+	}
+	if a.flags != nil {
+		errs = append(errs, a.flags.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/concurrency"
+	"github.com/seawall-go/seawall/fleetshed"
+	"github.com/seawall-go/seawall/ratelimit"
+	"github.com/seawall-go/seawall/store/redisstore"
+	"github.com/seawall-go/seawall/workershed"
+)
+
+// options are the command's flags, checked.
+type options struct {
+	addr        string
+	redis       *redis.Options // nil is memstore
+	flagsFile   string
+	rate        ratelimit.Rate
+	burst       int64
+	maxInFlight int64
+	workers     int64
+	reserve     float64
+}
+
+// parse reads the arguments. Its errors name the flag, the value and what is expected.
+func parse(args []string, out io.Writer) (options, error) {
+	var o options
+	set := flag.NewFlagSet("payments", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
+	url := set.String("redis", "", "redis:// or rediss:// `URL` of the shared store; empty keeps everything in memory")
+	mode := set.String("redis-mode", "single", "single, cluster or sentinel")
+	set.StringVar(&o.flagsFile, "flags", "", "flagd-format JSON `file` of feature flags, reloaded when it changes; empty enforces all layers")
+	rate := set.String("rate", "10", "tokens per second and caller, decimals allowed")
+	set.Int64Var(&o.burst, "burst", 20, "size of a caller's token bucket")
+	set.Int64Var(&o.maxInFlight, "max-in-flight", 20, "requests that a caller may have in flight")
+	set.Int64Var(&o.workers, "workers", 64, "requests that this instance handles well at a time")
+	set.Float64Var(&o.reserve, "reserve", 0.2, "share of the fleet kept for critical requests, from 0 up to but not 1")
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			set.SetOutput(out)
+			fmt.Fprintln(out, "usage: payments [flags]")
+			set.PrintDefaults()
+		}
+		return o, err
+	}
+	if set.NArg() > 0 {
+		return o, fmt.Errorf("argument %q: want flags only; see -h", set.Arg(0))
+	}
+	return o, o.check(*rate, *url, *mode)
+}
+
+// check fills in what needs parsing and tries every value on the package that will use it.
+func (o *options) check(rate, url, mode string) error {
+	bad := func(name string, err error) error { return fmt.Errorf("flag -%s: %w", name, err) }
+	var err error
+	if o.rate, err = ratelimit.ParseRate(rate); err != nil {
+		return bad("rate", err)
+	}
+	if _, err = ratelimit.NewBucket(o.rate, o.burst); err != nil {
+		return bad("burst", err)
+	}
+	if _, err = concurrency.New(concurrency.Config{MaxInFlight: o.maxInFlight}); err != nil {
+		return bad("max-in-flight", err)
+	}
+	if _, err = fleetshed.New(fleetshed.Config{Workers: o.workers}); err != nil {
+		return bad("workers", err)
+	}
+	if _, err = fleetshed.New(fleetshed.Config{Workers: o.workers, Reserve: o.reserve}); err != nil {
+		return bad("reserve", err)
+	}
+	switch mode {
+	case "single":
+	case "cluster", "sentinel":
+		return bad("redis-mode", fmt.Errorf("%s is not supported yet; want single", mode))
+	default:
+		return bad("redis-mode", fmt.Errorf("%q; want single, cluster or sentinel", mode))
+	}
+	if url != "" {
+		if !strings.HasPrefix(url, "redis://") && !strings.HasPrefix(url, "rediss://") {
+			return bad("redis", fmt.Errorf("want a redis:// or rediss:// URL, such as redis://127.0.0.1:6379/0"))
+		}
+		if o.redis, err = redisstore.Options(url); err != nil {
+			return bad("redis", err)
+		}
+	}
+	return nil
+}
+
+// layers builds the four layers. The worker shedder runs a sampler, which closing the stack ends.
+func (o *options) layers(scale func() float64) ([]seawall.Layer, *workershed.Shedder, error) {
+	rate, err := ratelimit.New(ratelimit.Config{Scale: scale, Policies: []ratelimit.Policy{
+		{
+			Name: "api", Rate: o.rate, Burst: o.burst,
+			Match: func(r *seawall.Request) bool { return r.Route != loginRoute },
+		},
+		{
+			Name: "login", Rate: ratelimit.PerMinute(5), Burst: 5, OnFailure: seawall.FailClosed,
+			Match: func(r *seawall.Request) bool { return r.Route == loginRoute },
+			Key:   func(r *seawall.Request) seawall.Key { return r.More[0] },
+			Cost:  func(*seawall.Request) int64 { return 1 },
+		},
+	}})
+	if err != nil {
+		return nil, nil, err
+	}
+	inFlight, err := concurrency.New(concurrency.Config{MaxInFlight: o.maxInFlight})
+	if err != nil {
+		return nil, nil, err
+	}
+	fleet, err := fleetshed.New(fleetshed.Config{Workers: o.workers, Reserve: o.reserve})
+	if err != nil {
+		return nil, nil, err
+	}
+	worker, err := workershed.New(workershed.Config{Workers: o.workers})
+	if err != nil {
+		return nil, nil, err
+	}
+	return []seawall.Layer{worker, rate, inFlight, fleet}, worker, nil
+}

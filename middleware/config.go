@@ -1,0 +1,63 @@
+package middleware
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	echomw "github.com/labstack/echo/v4/middleware"
+
+	"github.com/seawall-go/seawall"
+)
+
+// Config says how HTTP requests become seawall.Requests. The zero Config works: callers are client
+// addresses, tiers go by method, and nothing is skipped.
+type Config struct {
+	// Skipper exempts requests, such as health probes; nil exempts none.
+	Skipper echomw.Skipper
+	// Classify says how important a request is; nil is ByMethod.
+	Classify func(c echo.Context) seawall.Tier
+	// Identify says who asks. It fills in Key, and may fill in More, Cost and Authenticated, and lower the
+	// Tier to TestMode. If it returns an error, the request is answered with it. Nil is ByAddress with a
+	// Hasher without a secret.
+	Identify Identify
+}
+
+func (cfg Config) withDefaults() Config {
+	if cfg.Skipper == nil {
+		cfg.Skipper = echomw.DefaultSkipper
+	}
+	if cfg.Classify == nil {
+		cfg.Classify = ByMethod
+	}
+	if cfg.Identify == nil {
+		cfg.Identify = ByAddress(NewHasher(nil))
+	}
+	return cfg
+}
+
+// ByMethod classifies GET, HEAD and OPTIONS as reads, and everything else as writes.
+func ByMethod(c echo.Context) seawall.Tier {
+	switch c.Request().Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return seawall.Read
+	}
+	return seawall.Write
+}
+
+// ByRoute classifies by a table of "METHOD /pattern" as registered with Echo, such as "POST /v1/charges";
+// what is not in it goes by method.
+func ByRoute(tiers map[string]seawall.Tier) func(c echo.Context) seawall.Tier {
+	type route struct{ method, pattern string }
+	table := make(map[route]seawall.Tier, len(tiers))
+	for name, tier := range tiers {
+		method, pattern, _ := strings.Cut(name, " ")
+		table[route{method, pattern}] = tier
+	}
+	return func(c echo.Context) seawall.Tier {
+		if tier, ok := table[route{c.Request().Method, c.Path()}]; ok {
+			return tier
+		}
+		return ByMethod(c)
+	}
+}

@@ -1,0 +1,98 @@
+package middleware
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/seawall-go/seawall"
+)
+
+// Identify says who asks; see Config.
+type Identify func(c echo.Context, r *seawall.Request) error
+
+// Hasher turns secrets and addresses into keys that tell neither: 128 bits of their HMAC-SHA-256. It is safe
+// for concurrent use.
+type Hasher struct{ secret []byte }
+
+// NewHasher returns a Hasher. All instances that share a store must have the same secret, of at least 32
+// random bytes, or a caller is another one on each. Without a secret the hash is still one-way for API keys,
+// but whoever reads the store can find out addresses by trying them all.
+func NewHasher(secret []byte) *Hasher {
+	return &Hasher{secret: append([]byte("seawall/v1\x00"), secret...)}
+}
+
+// Key returns the key of a secret of the given kind, such as "key" or "login", from its parts.
+func (h *Hasher) Key(kind string, parts ...string) seawall.Key {
+	mac := hmac.New(sha256.New, h.secret)
+	for _, p := range append([]string{kind}, parts...) {
+		var size [8]byte
+		for i, n := 0, len(p); i < len(size); i, n = i+1, n>>8 {
+			size[i] = byte(n)
+		}
+		mac.Write(size[:])
+		mac.Write([]byte(p))
+	}
+	return seawall.NewKey(kind, base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16]))
+}
+
+// ByAddress identifies callers by client address: IPv4 addresses, also mapped ones, as they are, IPv6 by
+// their /64. The address is Echo's RealIP, which is the socket's peer unless an IPExtractor is configured:
+// behind a proxy configure one, or all clients share one key.
+func ByAddress(h *Hasher) Identify {
+	return func(c echo.Context, r *seawall.Request) error {
+		r.Key = h.Key("addr", Address(c))
+		return nil
+	}
+}
+
+// ByAPIKey identifies callers by the bearer token of the Authorization header, and those without one by
+// address. It does not verify the token: mount it behind what does, or add a policy per address, since
+// whoever invents tokens gets a bucket for each.
+func ByAPIKey(h *Hasher) Identify {
+	byAddress := ByAddress(h)
+	return func(c echo.Context, r *seawall.Request) error {
+		if token := Bearer(c); token != "" {
+			r.Key = h.Key("key", token)
+			return nil
+		}
+		return byAddress(c, r)
+	}
+}
+
+// Bearer returns the bearer token of the Authorization header, or "".
+func Bearer(c echo.Context) string {
+	const scheme = "bearer "
+	v := c.Request().Header.Get(echo.HeaderAuthorization)
+	if len(v) <= len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) {
+		return ""
+	}
+	return strings.TrimSpace(v[len(scheme):])
+}
+
+// Address returns the client's address as ByAddress sees it, for example "192.0.2.7" or "2001:db8:1:2::/64";
+// what is no address is returned as it is.
+func Address(c echo.Context) string {
+	text := c.RealIP()
+	if host, _, err := net.SplitHostPort(text); err == nil {
+		text = host
+	}
+	addr, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	if err != nil {
+		return text
+	}
+	addr = addr.Unmap().WithZone("")
+	if addr.Is4() {
+		return addr.String()
+	}
+	prefix, err := addr.Prefix(64)
+	if err != nil {
+		return addr.String()
+	}
+	return prefix.String()
+}

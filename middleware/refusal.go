@@ -1,0 +1,112 @@
+package middleware
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/concurrency"
+	"github.com/seawall-go/seawall/fleetshed"
+	"github.com/seawall-go/seawall/ratelimit"
+)
+
+// The problem types of the IANA registry that refusals use.
+const (
+	typeQuota    = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+	typeCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+)
+
+// Refusal is the error of a refused request: errors.As finds it in what the middleware returns. It renders
+// as a problem of RFC 9457.
+type Refusal struct {
+	// Decision is what the layers said.
+	Decision seawall.Decision
+	// RetryAfter is the number of seconds that the client is told to wait; 0 if waiting cannot help.
+	RetryAfter int64
+}
+
+// StatusCode is 429 if the caller used up what it may, and 503 if the service cannot.
+func (r *Refusal) StatusCode() int {
+	if r.Decision.Cause == seawall.CauseQuota {
+		return http.StatusTooManyRequests
+	}
+	return http.StatusServiceUnavailable
+}
+
+// Error implements error.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("seawall: refused by %s, policy %s", r.Decision.Layer, r.Decision.Policy)
+}
+
+// problem is the body of a refusal.
+type problem struct {
+	Type       string `json:"type"`
+	Title      string `json:"title"`
+	Status     int    `json:"status"`
+	Detail     string `json:"detail"`
+	Limiter    string `json:"limiter"`
+	Policy     string `json:"policy"`
+	RetryAfter int64  `json:"retry_after,omitempty"`
+}
+
+// MarshalJSON renders the problem.
+func (r *Refusal) MarshalJSON() ([]byte, error) {
+	p := problem{
+		Type: typeQuota, Title: "Too many requests", Status: r.StatusCode(), Detail: r.detail(),
+		Limiter: r.Decision.Layer, Policy: r.Decision.Policy, RetryAfter: r.RetryAfter,
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		p.Type, p.Title = typeCapacity, "Service temporarily at capacity"
+	}
+	return json.Marshal(p)
+}
+
+// detail says what to do.
+func (r *Refusal) detail() string {
+	wait := "Retry after " + strconv.FormatInt(r.RetryAfter, 10) + " s."
+	switch {
+	case r.Decision.Cause == seawall.CauseUnavailable:
+		return "This request cannot be checked against its limit right now, and is not allowed unchecked. " + wait
+	case r.RetryAfter == 0:
+		return "This request costs more than its limit ever allows. Do not repeat it; ask for less."
+	}
+	switch r.Decision.Layer {
+	case ratelimit.Name:
+		return "You have sent too many requests. " + wait + " Spread requests evenly to stay below the limit."
+	case concurrency.Name:
+		return "You have too many requests in progress. Wait until some have finished. " + wait
+	case fleetshed.Name:
+		return "The service is busy and keeps its remaining capacity for critical requests. " + wait
+	}
+	return "The service is overloaded and drops less important requests. " + wait
+}
+
+// deny returns the refusal as an error that renders itself under Echo's default error handler.
+func deny(c echo.Context, d seawall.Decision) error {
+	r := &Refusal{Decision: d, RetryAfter: seconds(d)}
+	h := c.Response().Header()
+	if r.RetryAfter > 0 {
+		h.Set(echo.HeaderRetryAfter, strconv.FormatInt(r.RetryAfter, 10))
+	}
+	h.Set(echo.HeaderCacheControl, "no-store")
+	h.Set(echo.HeaderContentType, "application/problem+json")
+	return &echo.HTTPError{Code: r.StatusCode(), Message: r, Internal: r}
+}
+
+// seconds is the wait that a client is told: whole seconds, rounded up, at least 1; 0 for never. Waits for
+// capacity are spread, so that those refused together do not come back together.
+func seconds(d seawall.Decision) int64 {
+	if d.RetryAfter == seawall.Never {
+		return 0
+	}
+	s := atLeastOne(d.RetryAfter)
+	if d.Cause != seawall.CauseQuota {
+		s += rand.Int64N(s + 1) //nolint:gosec // spreads load, guards nothing
+	}
+	return s
+}
