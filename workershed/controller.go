@@ -1,0 +1,90 @@
+package workershed
+
+import (
+	"math"
+	"time"
+)
+
+// stallIntervals is how many sampler intervals a step may count for.
+const stallIntervals = 4
+
+// negligible is a level that sheds nobody, and far above the rounding error of a release.
+const negligible = 1e-9
+
+// controller turns utilization into a shed level: an integral with a dead zone, a dwell before it leaves
+// zero, and a floor under the speed of release. It knows no clock, no request and no lock.
+type controller struct {
+	low, high        float64
+	dwell            time.Duration
+	rampUp, rampDown time.Duration
+	floor            float64
+	maxStep          time.Duration
+
+	over  time.Duration // time above high since utilization was last below low, at most dwell
+	level float64
+}
+
+// newController expects a Config that was resolved.
+func newController(c Config) controller {
+	return controller{
+		low:      c.Low,
+		high:     c.High,
+		dwell:    c.Dwell,
+		rampUp:   c.RampUp,
+		rampDown: c.RampDown,
+		floor:    c.ReleaseFloor,
+		maxStep:  stallIntervals * c.Interval,
+	}
+}
+
+// step says that utilization was u for the last dt, and returns the level. Of a dt beyond maxStep the rest is
+// ignored, and so is a u that is no utilization.
+func (c *controller) step(u float64, dt time.Duration) float64 {
+	if !(u >= 0) || math.IsInf(u, 1) || dt <= 0 { // NaN is not >= 0
+		return c.level
+	}
+	dt = min(dt, c.maxStep)
+	a := c.speed(u)
+	switch {
+	case a > 0:
+		c.level += a * float64(c.wait(dt)) / float64(c.rampUp)
+	case a < 0:
+		c.over = 0
+		c.level += a * float64(dt) / float64(c.rampDown)
+		if c.level < negligible {
+			c.level = 0 // what rounding left of a level would let the next overload skip its dwell
+		}
+	}
+	c.level = clamp(c.level)
+	return c.level
+}
+
+// speed is Stripe's a(u) in [-1, 1], with the floor under release.
+func (c *controller) speed(u float64) float64 {
+	switch {
+	case u > c.high:
+		return min(1, (u-c.high)/(1-c.high))
+	case u < c.low:
+		return -max(c.floor, 1-u/c.low)
+	}
+	return 0
+}
+
+// wait takes from dt, a time of overload, what the dwell still needs, and returns the rest. While the level
+// is above zero there is no dwell.
+func (c *controller) wait(dt time.Duration) time.Duration {
+	if c.level > 0 {
+		return dt
+	}
+	spent := min(dt, c.dwell-c.over)
+	c.over += spent
+	return dt - spent
+}
+
+// clamp limits x to [0, 1]; NaN is 0.
+func clamp(x float64) float64 {
+	if x > 0 {
+		return min(x, 1)
+	}
+	return 0
+}
