@@ -1,0 +1,111 @@
+package flags
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// noAnswer stands in for a key where the provider as a whole is the problem.
+const noAnswer = ""
+
+// run evaluates flags until Close. It alone calls the provider, so at most one call hangs.
+func (f *Flags) run() {
+	defer close(f.stopped)
+	ticker := time.NewTicker(f.cfg.Interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-f.ctx.Done():
+			return
+		case q := <-f.asked:
+			f.evaluate(q)
+		case <-f.changed:
+			f.evaluate(question{flags: f.all()})
+		case <-ticker.C:
+			f.evaluate(question{flags: f.all()})
+		}
+	}
+}
+
+// all returns every flag.
+func (f *Flags) all() []evaluator {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.flags)
+}
+
+// evaluate asks the provider for each of the flags. Each answer counts from the moment it arrives: a
+// provider that hangs over one flag does not hold back those before it.
+func (f *Flags) evaluate(q question) {
+	ctx, cancel := context.WithTimeout(f.ctx, f.cfg.Timeout)
+	defer cancel()
+	over := f.watch()
+	for _, g := range q.flags {
+		keep, err := g.evaluate(ctx, f.cfg.Client)
+		if f.ctx.Err() != nil { // closed: what looks like an error may be only that
+			break
+		}
+		f.mu.Lock()
+		if err == nil && keep() {
+			f.publish()
+		}
+		news := f.note(g.name(), err)
+		f.mu.Unlock()
+		f.report(news)
+	}
+	over(q.answered)
+}
+
+// watch notes while an evaluation is overdue, once after Timeout and again after every Interval, as long as
+// it is not over.
+func (f *Flags) watch() (over func(answered chan struct{})) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	isOver := false // guarded by mu
+	var late *time.Timer
+	late = time.AfterFunc(f.cfg.Timeout, func() {
+		f.mu.Lock()
+		var news error
+		if !isOver && f.ctx.Err() == nil {
+			f.overdue = true
+			news = f.note(noAnswer, fmt.Errorf("the flag provider has not answered within %v", f.cfg.Timeout))
+			late.Reset(f.cfg.Interval)
+		}
+		f.mu.Unlock()
+		f.report(news)
+	})
+	return func(answered chan struct{}) {
+		late.Stop()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		isOver = true
+		f.overdue = false
+		delete(f.problems, noAnswer)
+		if answered != nil {
+			close(answered)
+		}
+	}
+}
+
+// note remembers what is wrong with a flag, nil if nothing, and returns it if that is news. Call it under mu.
+func (f *Flags) note(key string, err error) (news error) {
+	if err == nil {
+		delete(f.problems, key)
+		return nil
+	}
+	f.failures.Add(1)
+	if old := f.problems[key]; old == nil || old.Error() != err.Error() {
+		news = err
+	}
+	f.problems[key] = err
+	return news
+}
+
+// report logs news. Not under mu: a logger may be slow.
+func (f *Flags) report(news error) {
+	if news != nil {
+		f.cfg.Logger.Warn("seawall: a feature flag keeps its last good value", "error", news.Error())
+	}
+}
