@@ -9,7 +9,7 @@ import (
 )
 
 // Admission is the engine's answer about one request. Call Done exactly when its handler has returned,
-// whatever the decision. It belongs to one goroutine, Done aside.
+// whatever the decision. It belongs to one goroutine.
 type Admission struct {
 	stack    *Stack
 	request  *Request
@@ -18,8 +18,10 @@ type Admission struct {
 	checks   []Check // those of local layers first; the store is asked for the rest
 	results  []Result
 	locals   int
+	broken   error // a layer's Plan panicked
 	started  time.Time
 	entered  time.Duration // how long the local layers took
+	met      int           // limits and local layers that the HTTP request had met before
 	done     atomic.Bool
 
 	partsBuf   [4]part
@@ -41,7 +43,7 @@ func (a *Admission) Results() []Result { return a.results }
 // concerned, and is observed. The cancellation of ctx does not shorten the decision, or a client that hangs
 // up early would pass undecided.
 func (s *Stack) Admit(ctx context.Context, r *Request) *Admission {
-	a := &Admission{stack: s, request: r, started: time.Now()}
+	a := &Admission{stack: s, request: r, started: time.Now(), met: r.met()}
 	a.parts, a.checks, a.results = a.partsBuf[:0], a.checksBuf[:0], a.resultsBuf[:0]
 	a.decide(ctx)
 	a.observe(ctx)
@@ -55,6 +57,7 @@ func (a *Admission) decide(ctx context.Context) {
 		if p := recover(); p != nil {
 			defer a.guard("fallback")
 			err := &panicError{p}
+			a.results = a.results[:min(a.locals, len(a.results))]
 			a.fallback(err)
 			a.walk()
 			a.stack.observer.Failed("decision", err)
@@ -65,7 +68,11 @@ func (a *Admission) decide(ctx context.Context) {
 		a.entered = time.Since(a.started)
 	}
 	a.plan(local)
-	if local != Denied && len(a.checks) > a.locals {
+	switch {
+	case local == Denied || len(a.checks) == a.locals:
+	case a.broken != nil:
+		a.fallback(a.broken)
+	default:
 		a.ask(ctx)
 	}
 	a.walk()
@@ -113,9 +120,11 @@ func (a *Admission) plan(local Outcome) {
 		}
 		from := len(a.checks)
 		policy := ""
-		a.checks = l.Plan(a.checks, a.request)
-		planned := a.checks[from:]
-		a.checks = a.checks[:from]
+		planned, err := l.planned(a.checks, a.request)
+		if err != nil {
+			a.stack.observer.Failed("plan of "+l.Name(), err)
+			a.broken = err
+		}
 		for _, c := range planned {
 			cm := l.modeOf(c.Limit, a.request, m)
 			if cm == Off || !a.request.first(c.Limit.name) {
@@ -135,6 +144,20 @@ func (a *Admission) plan(local Outcome) {
 	}
 }
 
+// planned returns the checks that the layer appends to before, without those. If the layer panics it is not
+// known which of its limits concern r; then they are all of them, to follow their failure policies.
+func (l *layer) planned(before []Check, r *Request) (checks []Check, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			checks, err = nil, &panicError{p}
+			for _, limit := range l.Limits() {
+				checks = append(checks, Check{Limit: limit, Key: r.Key, Cost: 1})
+			}
+		}
+	}()
+	return l.Plan(before, r)[len(before):], nil
+}
+
 // ask has the store evaluate the checks, within the wait that they allow.
 func (a *Admission) ask(ctx context.Context) {
 	checks := a.checks[a.locals:]
@@ -144,38 +167,56 @@ func (a *Admission) ask(ctx context.Context) {
 			wait = a.stack.waitClosed
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
-	defer cancel()
+	waiting := patient(ctx, wait)
+	defer waiting.stop()
 	asked := a.stack.observer.Asking(ctx, checks)
-	results, err := a.stack.store.Apply(ctx, a.results, checks)
+	results, err := apply(waiting, a.stack.store, a.results, checks)
 	if asked != nil {
 		asked(err)
 	}
 	if err == nil && len(results) != len(a.checks) {
 		err = fmt.Errorf("seawall: the store answered %d of %d checks", len(results)-a.locals, len(checks))
 	}
+	if len(results) == len(a.checks) {
+		a.results = results
+	}
 	if err != nil {
 		a.fallback(err)
-		return
 	}
-	a.results = results
 }
 
-// fallback answers the checks that the store did not by their failure policies.
+// apply is Store.Apply, with a panic as an error.
+func apply(ctx context.Context, s Store, dst []Result, checks []Check) (results []Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			results, err = dst, &panicError{p}
+		}
+	}()
+	return s.Apply(ctx, dst, checks)
+}
+
+// fallback answers by their failure policies the checks that the store did not, and reports all of them. A
+// limit that fails closed refuses whatever a wrapper of the store made of it.
 func (a *Admission) fallback(err error) {
 	reason := Reason(err)
-	a.results = a.results[:min(a.locals, len(a.results))]
-	for i := len(a.results); i < len(a.checks); i++ {
+	for i := a.locals; i < len(a.checks); i++ {
 		c := &a.checks[i]
-		res := Result{Admitted: true, Fallback: true}
-		outcome := Allowed
-		if c.Limit.onFailure == FailClosed {
-			res.Admitted, res.RetryAfter, outcome = false, retryUnavailable, Denied
-			if c.Advisory {
-				outcome = WouldDeny
-			}
+		if i >= len(a.results) {
+			a.results = append(a.results, Result{Admitted: true})
 		}
-		a.results = append(a.results, res)
+		res := &a.results[i]
+		res.Fallback = true
+		if c.Limit.onFailure == FailClosed {
+			*res = Result{Fallback: true, RetryAfter: retryUnavailable}
+		}
+		outcome := Allowed
+		switch {
+		case res.Admitted:
+		case c.Advisory:
+			outcome = WouldDeny
+		default:
+			outcome = Denied
+		}
 		a.stack.observer.Fallback(c.Limit, outcome, reason)
 	}
 }
@@ -199,7 +240,6 @@ func (a *Admission) observe(ctx context.Context) {
 		}
 		p.holds = p.ticket != 0 || a.leased(p)
 		if p.holds {
-			p.layer.held.Add(1)
 			a.stack.observer.Inflight(e.Layer, 1)
 		}
 		a.stack.observer.Decided(ctx, a.request, e)

@@ -54,7 +54,7 @@ func (a *Admission) walk() {
 			default:
 				p.outcome, p.decisive = Denied, j
 				*d = Decision{true, p.layer.Name(), a.checks[j].Limit.policy, p.layer.Cause(), res.RetryAfter}
-				if res.Fallback {
+				if res.Fallback && a.checks[j].Limit.onFailure == FailClosed {
 					d.Cause = CauseUnavailable
 				}
 			}

@@ -11,6 +11,7 @@ func (a *Admission) Done(ctx context.Context) {
 	if !a.done.CompareAndSwap(false, true) {
 		return
 	}
+	a.request.forget(a.met)
 	a.leave()
 	a.release(context.WithoutCancel(ctx))
 }
@@ -23,7 +24,6 @@ func (a *Admission) leave() {
 			p.layer.local.Leave(p.ticket)
 		}
 		if p.holds {
-			p.layer.held.Add(-1)
 			a.stack.observer.Inflight(p.layer.Name(), -1)
 		}
 	}
@@ -36,7 +36,7 @@ func (a *Admission) release(ctx context.Context) {
 	wait := false
 	for i := a.locals; i < len(a.results); i++ {
 		c, res := &a.checks[i], &a.results[i]
-		if h, ok := c.Rule.(Holder); ok && res.Committed {
+		if h, ok := c.Rule.(Holder); ok && c.ID != 0 && (res.Committed || res.Fallback) {
 			leases = append(leases, Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID, Last: res.Last})
 			wait = wait || res.Last
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxKeyText is the longest text a Key keeps as it is; together with a namespace, a layer and a policy of
-// the longest allowed names a stored key stays below 128 bytes.
+// maxKeyText is the longest text a Key keeps as it is; with a namespace, a layer and a policy of the longest
+// allowed names (32, 15 and 32 bytes) and what lies between them a stored key has at most 128 bytes.
 const maxKeyText = 44
 
 // Key says to whom a request is accounted. Two keys are equal exactly if they were built from the same
@@ -80,4 +80,7 @@ func hash64(s string) uint64 {
 }
 
 // FleetKey is the key of what all instances share; a store keeps its view of the fleet beside it.
-func FleetKey() Key { return NewKey("fleet") }
+func FleetKey() Key { return Key{text: fleetText, hash: hash64(fleetText)} }
+
+// fleetText is the text of NewKey("fleet").
+const fleetText = "5.fleet"

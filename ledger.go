@@ -8,8 +8,9 @@ import (
 // Ledger remembers which leases an instance holds and when each wants to be renewed. It is for
 // implementations of Store. The zero Ledger is empty; it is safe for concurrent use.
 type Ledger struct {
-	mu   sync.Mutex
-	held map[uint64]entry
+	mu    sync.Mutex
+	held  map[uint64]entry
+	fleet int64 // of them on FleetKey
 }
 
 type entry struct {
@@ -24,6 +25,9 @@ func (l *Ledger) Add(lease Lease, now time.Time) {
 	if l.held == nil {
 		l.held = map[uint64]entry{}
 	}
+	if _, known := l.held[lease.ID]; !known && lease.Key.text == fleetText {
+		l.fleet++
+	}
 	l.held[lease.ID] = entry{lease, now.Add(lease.Rule.TTL() / 3)}
 }
 
@@ -31,9 +35,19 @@ func (l *Ledger) Add(lease Lease, now time.Time) {
 func (l *Ledger) Remove(id uint64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, ok := l.held[id]
+	e, ok := l.held[id]
+	if ok && e.lease.Key.text == fleetText {
+		l.fleet--
+	}
 	delete(l.held, id)
 	return ok
+}
+
+// Fleet returns how many leases on FleetKey are held.
+func (l *Ledger) Fleet() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fleet
 }
 
 // Holds tells whether a lease is held.

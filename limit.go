@@ -28,8 +28,8 @@ func (f Failure) String() string {
 	return "unknown"
 }
 
-// maxName is the longest name of a layer or a policy.
-const maxName = 32
+// maxName is the longest name of a policy, and maxLayer that of a layer; see maxKeyText.
+const maxName, maxLayer = 32, 15
 
 // Limit names one policy of one layer: where its state is kept, how it is labelled, and what happens when
 // the store cannot be asked. Limits are made once, by constructors, and never change.
@@ -40,10 +40,13 @@ type Limit struct {
 }
 
 // NewLimit returns the limit of a policy of a layer. Both names are 1 to 32 lower-case letters, digits,
-// '-' or '_', and begin with a letter.
+// '-' or '_', and begin with a letter; a layer's has at most 15.
 func NewLimit(layer, policy string, onFailure Failure) (*Limit, error) {
 	if err := ValidName("layer", layer); err != nil {
 		return nil, err
+	}
+	if len(layer) > maxLayer {
+		return nil, fmt.Errorf("seawall: layer name %q: want at most %d characters", layer, maxLayer)
 	}
 	if err := ValidName("policy", policy); err != nil {
 		return nil, err

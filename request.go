@@ -1,5 +1,7 @@
 package seawall
 
+import "slices"
+
 // Tier is how important a request is; shedders drop from the bottom. The zero value is Read.
 type Tier int8
 
@@ -42,7 +44,7 @@ type Request struct {
 }
 
 // Continue makes r count as the same HTTP request as earlier, for middlewares that are mounted one by one:
-// a limit or a local layer that earlier met already is not evaluated again.
+// a limit or a local layer that earlier has met, and whose Admission is not done yet, is not evaluated again.
 func (r *Request) Continue(earlier *Request) {
 	if earlier.visits == nil {
 		earlier.visits = new(visits)
@@ -50,25 +52,34 @@ func (r *Request) Continue(earlier *Request) {
 	r.visits = earlier.visits
 }
 
-// visits are the names of the limits and local layers that one HTTP request has met.
+// visits are the names of the limits and local layers that an HTTP request has met and not yet left.
 type visits struct{ names []string }
-
-func (v *visits) first(name string) bool {
-	for _, n := range v.names {
-		if n == name {
-			return false
-		}
-	}
-	v.names = append(v.names, name)
-	return true
-}
 
 // first tells whether this HTTP request meets name for the first time, and remembers it.
 func (r *Request) first(name string) bool {
 	if r.visits == nil {
 		r.visits = new(visits)
 	}
-	return r.visits.first(name)
+	if slices.Contains(r.visits.names, name) {
+		return false
+	}
+	r.visits.names = append(r.visits.names, name)
+	return true
+}
+
+// met returns how many names are remembered.
+func (r *Request) met() int {
+	if r.visits == nil {
+		return 0
+	}
+	return len(r.visits.names)
+}
+
+// forget leaves only the first n names: a request that is tried again, one level up, is a new question.
+func (r *Request) forget(n int) {
+	if r.visits != nil && n < len(r.visits.names) {
+		r.visits.names = r.visits.names[:n]
+	}
 }
 
 // Units returns the cost, at least 1.

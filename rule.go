@@ -9,7 +9,8 @@ import "time"
 type Rule interface {
 	// Kind names the algorithm; rules of one kind share a script and a state format.
 	Kind() string
-	// Check observes the state and tells whether the check's cost fits. It changes nothing.
+	// Check observes the state and tells whether the check's cost fits. It changes nothing, but that one
+	// which refuses may mend what a clock that stepped back or a changed limit left behind.
 	Check(s *State, env Env, c *Check) (n int64, ok bool)
 	// Commit spends the check's cost. It is called under the same lock and with the same env as Check.
 	Commit(s *State, env Env, c *Check)
@@ -33,6 +34,13 @@ type Holder interface {
 	Release(s *State, id uint64)
 	// Renew makes the lease last TTL from env.Now, also if it was lost.
 	Renew(s *State, env Env, id uint64)
+}
+
+// Sharer is a Rule that can be decided without the shared store, by what this instance knows itself.
+type Sharer interface {
+	Rule
+	// Share returns the rule of what one of n instances, at least 1, may use on its own.
+	Share(n int64) Rule
 }
 
 // Env is what a store tells a rule: its clock, its fleet and who asks.
@@ -66,7 +74,8 @@ type Check struct {
 	Advisory bool
 	// CountOnly checks always admit.
 	CountOnly bool
-	// ID identifies the lease that a Holder's commit takes. Apply sets it.
+	// ID identifies the lease that a Holder's commit takes. Apply sets it, unless it is set already, to a
+	// number that the store does not know.
 	ID uint64
 }
 
@@ -81,7 +90,7 @@ type Result struct {
 	Committed bool
 	// Last tells that a lease took one of the last slots, so that its release is worth waiting for.
 	Last bool
-	// Fallback tells that the store was not asked, and that the numbers say nothing.
+	// Fallback tells that the shared store did not decide, and that the numbers are no caller's business.
 	Fallback bool
 	// Limit is the most that fits, in units of cost.
 	Limit int64

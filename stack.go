@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 	"time"
 )
 
@@ -46,7 +45,6 @@ type layer struct {
 	local    Local // nil if the store decides
 	gate     Gate
 	policies map[*Limit]Gate // only those that have one
-	held     atomic.Int64    // requests that hold a ticket or a lease of it
 }
 
 // New builds a Stack. Local layers are asked first, since their answer is free; the others count in the
@@ -132,7 +130,7 @@ func (s *Stack) join() {
 	}
 	for _, l := range s.layers {
 		if z, ok := l.Layer.(Sizer); ok {
-			m.Join(z.Workers(), l.held.Load)
+			m.Join(z.Workers())
 		}
 	}
 }

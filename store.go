@@ -9,8 +9,9 @@ type Store interface {
 	// check does. It sets the ID of checks whose rule is a Holder.
 	//
 	// A denial is a Result. An error means that nothing could be decided, in particular that ctx was done
-	// first; leases that such a call may have taken are the store's to give back. checks is not used after
-	// Apply has returned.
+	// first. Such a call may have taken leases all the same: they count as held until they are released, by
+	// the ids that the checks then have. A store that wraps another may return results of its own together
+	// with the other's error. checks is not used after Apply has returned.
 	Apply(ctx context.Context, dst []Result, checks []Check) ([]Result, error)
 	// Release gives leases back. It is idempotent by id, and a lease that cannot be given back now is given
 	// back later or expires. It waits, until ctx is done, only if one of the leases took a last slot;
@@ -30,10 +31,9 @@ type Lease struct {
 
 // Member is implemented by stores that know how many instances share them.
 type Member interface {
-	// Join announces this instance's workers, at least 1, and keeps announcing them until the store is
-	// closed. used is asked for what the instance holds of the fleet, from any goroutine. A second call
-	// replaces the first.
-	Join(workers int64, used func() int64)
+	// Join announces this instance's workers, at least 1, and what it holds of the fleet, and keeps doing
+	// so until the store is closed. A second call replaces the first.
+	Join(workers int64)
 	// Fleet returns what was last seen of all instances.
 	Fleet() Fleet
 }
@@ -44,7 +44,7 @@ type Fleet struct {
 	Instances int64
 	// Capacity is the sum of their workers; 0 if none announced any.
 	Capacity int64
-	// Used is the sum of what they hold of it.
+	// Used is the sum of the leases on FleetKey that they hold.
 	Used int64
 	// Announced tells whether this instance has been seen by the store.
 	Announced bool
