@@ -25,7 +25,10 @@ type Lease struct {
 	ttl   time.Duration
 }
 
-var _ seawall.Holder = (*Lease)(nil)
+var (
+	_ seawall.Holder = (*Lease)(nil)
+	_ seawall.Sharer = (*Lease)(nil)
+)
 
 // NewLease returns the rule of so many slots, at least 1, and a TTL of 1 s to 1 h in whole milliseconds;
 // zero is DefaultTTL.
@@ -138,13 +141,13 @@ func (l *Lease) Idle(s *seawall.State, now int64) bool {
 }
 
 // Result implements seawall.Rule.
-func (l *Lease) Result(n int64, ok, committed bool, _ seawall.Env, _ *seawall.Check) seawall.Result {
-	return Describe(n, l.slots, ok, committed)
+func (l *Lease) Result(n int64, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
+	return Describe(n, l.slots, ok, committed, c)
 }
 
 // Describe says what a caller is told of slots of which n were taken before the decision. A quarter of the
 // slots count as the last ones: a release of one of them is worth waiting for.
-func Describe(n, slots int64, ok, committed bool) seawall.Result {
+func Describe(n, slots int64, ok, committed bool, c *seawall.Check) seawall.Result {
 	res := seawall.Result{Admitted: ok, Committed: committed, Limit: slots}
 	if committed {
 		n++
@@ -153,8 +156,16 @@ func Describe(n, slots int64, ok, committed bool) seawall.Result {
 		res.RetryAfter = retry
 	}
 	res.Remaining = max(0, slots-n)
-	res.Last = committed && res.Remaining*4 <= slots
+	res.Last = committed && !c.CountOnly && res.Remaining*4 <= slots
 	return res
+}
+
+// Share implements seawall.Sharer: an equal part of the slots, at least one.
+func (l *Lease) Share(n int64) seawall.Rule {
+	if n <= 1 {
+		return l
+	}
+	return &Lease{slots: max(1, l.slots/n), ttl: l.ttl}
 }
 
 // Script implements seawall.Rule.

@@ -6,8 +6,8 @@
 -- $2       its TTL in ms
 -- $3       how many slots there are
 -- observes how many are taken before the decision, expired ones aside.
--- Of release and renew, $1 and $2 are the same. A renewal does not mind whether the lease is still there:
--- after a loss of data it brings it back.
+-- Of release and renew, $1 and $2 are the same; an error would hold up the others of their batch. A renewal
+-- does not mind whether the lease is still there: after a loss of data it brings it back.
 
 --@check
 local $nh, $nl = 0, redis.pcall('ZCOUNT', $key, '(' .. ms, '+inf')
@@ -27,8 +27,11 @@ redis.call('PEXPIRE', $key, $2)
 if tick then redis.call('ZREMRANGEBYSCORE', $key, '-inf', ms) end
 
 --@release
-redis.call('ZREM', $key, $1)
+local gone = redis.pcall('ZREM', $key, $1)
+if type(gone) == 'table' and not string.find(gone.err, 'WRONGTYPE', 1, true) then return gone end
 
 --@renew
+local kept = redis.call('TYPE', $key).ok
+if kept ~= 'zset' and kept ~= 'none' then redis.call('DEL', $key) end
 redis.call('ZADD', $key, ms + $2, $1)
 redis.call('PEXPIRE', $key, $2)

@@ -44,18 +44,19 @@ var (
 
 // New returns a Shedder; errors name the field and the value.
 func New(cfg Config) (*Shedder, error) {
+	reserve := math.Round(cfg.Reserve * million)
 	switch {
 	case cfg.Workers < 1 || cfg.Workers > maxWorkers:
 		return nil, fmt.Errorf("fleetshed: Workers is %d; want 1 to %d", cfg.Workers, maxWorkers)
-	case !(cfg.Reserve >= 0 && cfg.Reserve < 1):
-		return nil, fmt.Errorf("fleetshed: Reserve is %v; want 0 ≤ Reserve < 1", cfg.Reserve)
+	case !(cfg.Reserve >= 0 && reserve < million):
+		return nil, fmt.Errorf("fleetshed: Reserve is %v; want 0 ≤ Reserve < 1, in millionths", cfg.Reserve)
 	}
 	lease, err := concurrency.NewLease(1, cfg.TTL)
 	if err != nil {
 		return nil, fmt.Errorf("fleetshed: %w", err)
 	}
 	s := &Shedder{workers: cfg.Workers, fleet: seawall.FleetKey()}
-	s.rule = &slot{Lease: lease, reserve: int64(math.Round(cfg.Reserve * million)), own: cfg.Workers}
+	s.rule = &slot{Lease: lease, reserve: int64(reserve), own: cfg.Workers}
 	if s.ordinary, err = seawall.NewLimit(Name, "ordinary", cfg.OnFailure); err != nil {
 		return nil, fmt.Errorf("fleetshed: %w", err)
 	}

@@ -20,7 +20,10 @@ type slot struct {
 	own     int64 // this instance's workers, the capacity until the fleet is known
 }
 
-var _ seawall.Holder = (*slot)(nil)
+var (
+	_ seawall.Holder = (*slot)(nil)
+	_ seawall.Sharer = (*slot)(nil)
+)
 
 // ordinary is how many slots ordinary requests may hold.
 func (s *slot) ordinary(env seawall.Env) int64 {
@@ -40,9 +43,12 @@ func (s *slot) Check(st *seawall.State, env seawall.Env, _ *seawall.Check) (int6
 }
 
 // Result implements seawall.Rule.
-func (s *slot) Result(n int64, ok, committed bool, env seawall.Env, _ *seawall.Check) seawall.Result {
-	return concurrency.Describe(n, s.ordinary(env), ok, committed)
+func (s *slot) Result(n int64, ok, committed bool, env seawall.Env, c *seawall.Check) seawall.Result {
+	return concurrency.Describe(n, s.ordinary(env), ok, committed, c)
 }
+
+// Share implements seawall.Sharer: this instance's own workers, whose store knows of no fleet.
+func (s *slot) Share(int64) seawall.Rule { return s }
 
 // Script implements seawall.Rule: a check of its own, and the rest as for any lease.
 func (s *slot) Script() string { return slotLua + s.Lease.Script() }

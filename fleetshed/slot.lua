@@ -5,7 +5,7 @@
 -- $1 $2     the lease and its TTL in ms
 -- $3        how many slots ordinary requests may hold, as the instance last saw the fleet
 -- $4        the reserve in parts per million
--- $capacity the sum of the workers of all live instances, or false; read only before refusing
+-- $capacity the sum of the workers of all live instances, or no number; read only before refusing
 -- observes how many are taken before the decision, expired ones aside.
 
 --@check

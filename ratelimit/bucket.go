@@ -40,10 +40,12 @@ func NewBucket(rate Rate, burst int64) (*Bucket, error) {
 	return &Bucket{burst: burst, interval: interval, full: burst * interval}, nil
 }
 
-// scaled returns the bucket of a limit that is factor times as high, within the range of bursts.
-func scaled(rate Rate, burst int64, factor float64) (*Bucket, error) {
-	b := min(max(1, float64(burst)*factor), maxBurst)
-	return NewBucket(rate.scaled(factor), int64(b))
+// scaled returns the bucket of a limit that is factor times as high, within the ranges of rates and bursts.
+func scaled(rate Rate, burst int64, factor float64) *Bucket {
+	interval := rate.scaled(factor).interval()
+	burst = int64(min(max(1, float64(burst)*factor), maxBurst))
+	burst = min(burst, int64(longest)/interval)
+	return &Bucket{burst: burst, interval: interval, full: burst * interval}
 }
 
 // Burst returns the most tokens that the bucket holds.
@@ -71,10 +73,15 @@ func (b *Bucket) debt(s *seawall.State, now int64) int64 {
 // Kind implements seawall.Rule.
 func (b *Bucket) Kind() string { return "bucket" }
 
-// Check implements seawall.Rule; it observes the debt.
+// Check implements seawall.Rule; it observes the debt. A refusal keeps the debt as it was cut, or the caller
+// would owe it as long as the uncut one lasts.
 func (b *Bucket) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (int64, bool) {
 	d := b.debt(s, env.Now)
-	return d, d <= b.full-b.need(c.Cost)
+	ok := d <= b.full-b.need(c.Cost)
+	if !ok && d == b.full {
+		s.Word = env.Now + d
+	}
+	return d, ok
 }
 
 // Commit implements seawall.Rule.
@@ -122,5 +129,5 @@ func (b *Bucket) Script() string { return bucketLua }
 // Args implements seawall.Rule.
 func (b *Bucket) Args(dst []any, _ seawall.Env, c *seawall.Check) []any {
 	need := b.need(c.Cost)
-	return append(dst, need/limb, need%limb, b.full/limb, b.full%limb, (b.full+999_999)/1_000_000)
+	return append(dst, need/limb, need%limb, b.full/limb, b.full%limb, (b.full+999_999)/1_000_000+2)
 }

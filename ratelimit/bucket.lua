@@ -5,7 +5,8 @@
 -- $key     the arrival time; absent: full. Anything else there counts as absent and is replaced.
 -- $1 $2    what the cost takes, in ns: limbs. More than $3 $4 if it can never fit.
 -- $3 $4    what the whole burst takes, in ns: limbs.
--- $5       $3 $4 in ms, rounded up: after it an untouched bucket is full.
+-- $5       $3 $4 in ms, rounded up, and 2 more, as Redis counts it from the start of the millisecond in which
+--          the script began: after it an untouched bucket is full.
 -- observes the debt, arrival time - now, before the decision; at most $3 $4.
 
 --@check
@@ -23,6 +24,14 @@ end
 local $sh, $sl = $nh + $1, $nl + $2
 if $sl >= 1e15 then $sh, $sl = $sh + 1, $sl - 1e15 end
 local $ok = $sh < $fh or $sh == $fh and $sl <= $fl
+
+--@mend
+-- What was cut stays cut, or the caller would owe it as long as the uncut debt lasts.
+if $nh == $fh and $nl == $fl then
+  local h, l = hi + $nh, lo + $nl
+  if l >= 1e15 then h, l = h + 1, l - 1e15 end
+  redis.call('SET', $key, string.format('%d%015d', h, l), 'PX', $5)
+end
 
 --@commit
 local h, l = hi + $sh, lo + $sl

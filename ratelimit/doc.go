@@ -17,5 +17,6 @@
 //	debt + c·interval ≤ Burst·interval
 //
 // which is the generic cell rate algorithm. A debt greater than Burst·interval can only stem from a changed
-// limit or a clock that stepped back, and is cut to it, so nobody waits longer than one refill.
+// limit or a clock that stepped back, and is cut to it, for good by the first refusal that meets it, so
+// nobody waits longer than one refill.
 package ratelimit

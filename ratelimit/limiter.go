@@ -12,6 +12,9 @@ import (
 // Name is the layer's name.
 const Name = "ratelimit"
 
+// maxPolicies bounds the checks of one request, so that its script stays within what Lua takes.
+const maxPolicies = 16
+
 // Policy is one limit on callers.
 type Policy struct {
 	// Name appears in headers, labels and flags. Required, unique in a limiter.
@@ -32,7 +35,7 @@ type Policy struct {
 
 // Config says what a Limiter limits.
 type Config struct {
-	// Policies are all evaluated for a request that they match. At least one.
+	// Policies are all evaluated for a request that they match. 1 to 16.
 	Policies []Policy
 	// Scale multiplies every rate and burst; nil is 1. It is asked on every request. A value that is not a
 	// positive number counts as 1.
@@ -59,6 +62,9 @@ var _ seawall.Layer = (*Limiter)(nil)
 func New(cfg Config) (*Limiter, error) {
 	if len(cfg.Policies) == 0 {
 		return nil, errors.New("ratelimit: Config.Policies is empty; want at least one policy")
+	}
+	if len(cfg.Policies) > maxPolicies {
+		return nil, fmt.Errorf("ratelimit: Config.Policies has %d policies; want at most %d", len(cfg.Policies), maxPolicies)
 	}
 	l := &Limiter{policies: append([]Policy(nil), cfg.Policies...), scale: cfg.Scale}
 	unscaled := &buckets{scale: 1}
@@ -123,19 +129,15 @@ func (l *Limiter) rules() []*Bucket {
 		return b.rules
 	}
 	s := l.scale()
-	if s == b.scale {
-		return b.rules
-	}
 	if !(s > 0) || math.IsInf(s, 0) {
 		s = 1
 	}
+	if s == b.scale {
+		return b.rules
+	}
 	next := &buckets{scale: s}
-	for i, p := range l.policies {
-		rule, err := scaled(p.Rate, p.Burst, s)
-		if err != nil { // out of range even so: keep what is
-			rule = b.rules[i]
-		}
-		next.rules = append(next.rules, rule)
+	for _, p := range l.policies {
+		next.rules = append(next.rules, scaled(p.Rate, p.Burst, s))
 	}
 	l.buckets.Store(next)
 	return next.rules

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/bits"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -44,26 +45,38 @@ func ParseRate(s string) (Rate, error) {
 		return Rate{}, fmt.Errorf("rate %q: want tokens per second as a decimal number from 1 in 30 days (0.000000386) to 1000000", s)
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsNaN(f) || f <= 0 || f > 1e6 || f < 1e-9 {
+	if err != nil || !(f >= 1e-9 && f <= 1e6) || strings.ContainsAny(s, "xX_") {
 		return bad()
 	}
 	exact, ok := new(big.Rat).SetString(s)
 	if !ok {
 		return bad()
 	}
-	return fromRat(exact)
+	r, err := fromRat(exact)
+	if err != nil {
+		return bad()
+	}
+	return r, nil
 }
 
-// fromRat returns the rate of perSecond tokens a second, rounded down where it does not fit.
+// fromRat returns the rate of perSecond tokens a second. One that does not fit is rounded down to a whole
+// number of nanoseconds a token, as a bucket does.
 func fromRat(perSecond *big.Rat) (Rate, error) {
 	// count/per with per in nanoseconds, from perSecond = count·10^9/per.
 	perNano := new(big.Rat).Quo(perSecond, new(big.Rat).SetInt64(int64(time.Second)))
 	count, per := perNano.Num(), perNano.Denom()
-	for !count.IsInt64() || !per.IsInt64() {
-		count, per = new(big.Int).Rsh(count, 1), new(big.Int).Rsh(new(big.Int).Add(per, big.NewInt(1)), 1)
+	if !count.IsInt64() || !per.IsInt64() {
+		per = new(big.Int).Add(per, new(big.Int).Sub(count, big.NewInt(1)))
+		count, per = big.NewInt(1), per.Quo(per, count)
+	}
+	if !per.IsInt64() { // slower than any: said so by validate
+		per.SetInt64(math.MaxInt64)
 	}
 	r := Rate{count.Int64(), time.Duration(per.Int64())}
-	return r, r.validate()
+	if err := r.validate(); err != nil {
+		return Rate{}, err
+	}
+	return r, nil
 }
 
 func (r Rate) validate() error {
