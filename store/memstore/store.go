@@ -30,11 +30,11 @@ type Config struct {
 
 // Store keeps all state in memory.
 type Store struct {
-	now    func() time.Time
-	shards [shards]shard
-	ledger seawall.Ledger
-	lastID atomic.Uint64
-	member atomic.Pointer[member]
+	now     func() time.Time
+	shards  [shards]shard
+	ledger  seawall.Ledger
+	lastID  atomic.Uint64
+	workers atomic.Int64
 
 	closed atomic.Bool
 	stop   chan struct{}
@@ -51,11 +51,6 @@ type name struct{ key, limit string }
 type state struct {
 	seawall.State
 	rule seawall.Rule
-}
-
-type member struct {
-	workers int64
-	used    func() int64
 }
 
 var (
@@ -88,7 +83,7 @@ func (s *Store) Apply(_ context.Context, dst []seawall.Result, checks []seawall.
 		return dst, ErrClosed
 	}
 	for i := range checks {
-		if _, ok := checks[i].Rule.(seawall.Holder); ok {
+		if _, ok := checks[i].Rule.(seawall.Holder); ok && checks[i].ID == 0 {
 			checks[i].ID = s.lastID.Add(1)
 		}
 	}
@@ -195,23 +190,15 @@ func (s *Store) Release(_ context.Context, leases ...seawall.Lease) error {
 }
 
 func (s *Store) env() seawall.Env {
-	env := seawall.Env{Now: s.now().UnixNano()}
-	if m := s.member.Load(); m != nil {
-		env.Capacity = m.workers
-	}
-	return env
+	return seawall.Env{Now: s.now().UnixNano(), Capacity: s.workers.Load()}
 }
 
 // Join implements seawall.Member.
-func (s *Store) Join(workers int64, used func() int64) { s.member.Store(&member{workers, used}) }
+func (s *Store) Join(workers int64) { s.workers.Store(workers) }
 
 // Fleet implements seawall.Member: a fleet of one.
 func (s *Store) Fleet() seawall.Fleet {
-	f := seawall.Fleet{Instances: 1, Announced: true}
-	if m := s.member.Load(); m != nil {
-		f.Capacity, f.Used = m.workers, m.used()
-	}
-	return f
+	return seawall.Fleet{Instances: 1, Capacity: s.workers.Load(), Used: s.ledger.Fleet(), Announced: true}
 }
 
 // Close ends the sweep. Later calls of Apply fail.

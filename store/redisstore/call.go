@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seawall-go/seawall"
 )
 
-// errBusy is what a call gets when too many are under way.
-var errBusy = &callError{reason: "busy", err: errors.New("too many calls are under way")}
-
-// call is one script call. It runs on a goroutine of its own, so that its caller can stop waiting without
-// harm to the connection.
+// call is one script call. A worker executes it, so that its caller can stop waiting without harm to the
+// connection.
 type call struct {
 	shape *shape
 	keys  []string
@@ -21,7 +20,7 @@ type call struct {
 	width int // of the reply
 
 	leases  []seawall.Lease // that it may take
-	settled atomic.Bool     // set by whichever of the caller and the call comes first
+	settled atomic.Bool     // set by whichever of its caller's patience and its execution ends first
 	answer  answer
 	err     error
 	done    chan struct{}
@@ -33,18 +32,15 @@ func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case s.calls <- struct{}{}:
-	default:
-		return nil, errBusy
+	if err := s.calls.add(c); err != nil {
+		return nil, err
 	}
-	go s.run(c)
 	select {
 	case <-c.done:
 		return c.answer, c.err
 	case <-ctx.Done():
 		if c.settled.CompareAndSwap(false, true) {
-			return nil, fmt.Errorf("redisstore: waiting for a script: %w", ctx.Err())
+			return nil, fmt.Errorf("redisstore: waiting for a script: %w", context.Cause(ctx))
 		}
 		<-c.done
 		return c.answer, c.err
@@ -80,37 +76,87 @@ func (s *Store) newCall(env seawall.Env, checks []seawall.Check) (*call, error) 
 	return c, nil
 }
 
-// run executes the call. Its context has no deadline: the client's socket timeouts bound it. A panic in the
-// client becomes an error.
-func (s *Store) run(c *call) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.err = &callError{reason: "panic", err: fmt.Errorf("panic: %v", p)}
+// serve is a worker: it executes queued calls until the store is closed and none is left.
+func (s *Store) serve() {
+	var buf [maxPipeline]*call
+	for {
+		batch := s.calls.take(buf[:0])
+		if batch == nil {
+			return
 		}
-		<-s.calls
-		first := c.settled.CompareAndSwap(false, true)
-		if !first || unknownOutcome(c.err) {
-			s.abandoned(c)
-		}
-		close(c.done)
-	}()
-	reply, err := c.shape.script.Run(context.Background(), s.client, c.keys, c.args...).Int64Slice()
-	switch {
-	case err != nil:
-		c.err = classify(err)
-	case len(reply) != c.width:
-		c.err = &callError{reason: "script", err: fmt.Errorf("the reply has %d numbers; want %d", len(reply), c.width)}
-	default:
-		c.answer = reply
+		s.execute(batch)
 	}
 }
 
-// abandoned gives back the leases of a call nobody waits for any more, or whose outcome is not known.
-func (s *Store) abandoned(c *call) {
-	if c.err == nil && c.answer[0]&3 == 0 || c.err != nil && !unknownOutcome(c.err) {
-		return
+// execute sends a batch in one round trip, and the calls whose script Redis does not know in a second. Its
+// context has no deadline: the client's socket timeouts bound it. A panic in the client becomes an error of
+// the calls that have no answer.
+func (s *Store) execute(batch []*call) {
+	defer func() {
+		if p := recover(); p != nil {
+			for _, c := range batch {
+				if c.answer == nil && c.err == nil {
+					c.err = &callError{reason: "panic", err: fmt.Errorf("panic: %v", p)}
+					s.settle(c)
+				}
+			}
+		}
+	}()
+	unknown := s.send(batch, redis.Pipeliner.EvalSha, func(c *call) string { return c.shape.script.Hash() })
+	if len(unknown) > 0 {
+		unknown = s.send(unknown, redis.Pipeliner.Eval, func(c *call) string { return c.shape.text })
 	}
-	for _, l := range c.leases {
-		s.releases.add(l, nil)
+	for _, c := range unknown { // Redis does not say so of a text; whatever does is no Redis
+		c.err = &callError{reason: "script", err: errors.New("NOSCRIPT, in answer to its text")}
+		s.settle(c)
 	}
+}
+
+// eval is Pipeliner.EvalSha or Pipeliner.Eval.
+type eval func(p redis.Pipeliner, ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+
+// send executes the calls in one pipeline and settles them, save those whose script is unknown, which it
+// returns.
+func (s *Store) send(batch []*call, how eval, script func(*call) string) (unknown []*call) {
+	ctx := context.Background()
+	pipe := s.client.Pipeline()
+	cmds := make([]*redis.Cmd, len(batch))
+	for i, c := range batch {
+		cmds[i] = how(pipe, ctx, script(c), c.keys, c.args...)
+	}
+	_, failed := pipe.Exec(ctx)
+	for i, c := range batch {
+		reply, err := cmds[i].Int64Slice()
+		if cmds[i].Val() == nil && cmds[i].Err() == nil { // no connection: go-redis says so only of the pipeline
+			err = failed
+		}
+		switch {
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+			unknown = append(unknown, c)
+			continue
+		case err != nil:
+			c.err = classify(err)
+		case len(reply) != c.width:
+			c.err = &callError{reason: "script", err: fmt.Errorf("the reply has %d numbers; want %d", len(reply), c.width)}
+		default:
+			c.answer = reply
+		}
+		s.settle(c)
+	}
+	return unknown
+}
+
+// settle hands a call back to its caller. If that did not wait for it, or does not learn what came of it,
+// leases that nobody holds any more are given back.
+func (s *Store) settle(c *call) {
+	first := c.settled.CompareAndSwap(false, true)
+	took := c.err == nil && c.answer[0]&3 != 0 && !first
+	if took || unknownOutcome(c.err) {
+		for _, l := range c.leases {
+			if !s.ledger.Holds(l.ID) {
+				s.releases.add(l, nil)
+			}
+		}
+	}
+	close(c.done)
 }

@@ -19,7 +19,7 @@
 //
 //	$key       is the check's Redis key
 //	$1, $2 …   are the arguments that Rule.Args gave
-//	$capacity  is the sum of the workers of all live instances, as text, or false
+//	$capacity  is the sum of the workers of all live instances, as text, or no number
 //	$name      is a local variable of this check, visible in its later sections
 //	hi, lo     are Redis' clock in nanoseconds, as hi·10^15 + lo
 //	ms         is the same in milliseconds, and tick is true in one call out of 64
@@ -33,9 +33,10 @@
 //
 // # Waiting
 //
-// A call waits for its context, not for a socket: when the context is done it returns, and the call is left
-// to finish on its connection, which stays usable. If it turns out to have taken leases, they are given
-// back. At most a fixed number of calls are under way at a time; more are refused at once.
+// A few workers send the calls; what queues up meanwhile shares a round trip. A call waits for its context,
+// not for a socket: when the context is done it returns. If it was not sent yet, it never is; otherwise it
+// is left to finish on its connection, which stays usable, and if it turns out to have taken leases, they
+// are given back. The queue is bounded; what does not fit is refused at once.
 //
 // # Membership
 //

@@ -34,3 +34,21 @@ func (s *Store) Queued() int {
 
 // Instance returns the instance's id.
 func (s *Store) Instance() string { return s.instance }
+
+// NewTuned returns a Store that announces itself so often, and is gone so long after it stopped.
+func NewTuned(cfg Config, every, ttl time.Duration) (*Store, error) {
+	s, err := newStore(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.members.every, s.members.ttl = every, ttl
+	s.start()
+	return s, nil
+}
+
+// Die ends the background work as the end of the process would: nothing is given back, nobody is told.
+func (s *Store) Die() {
+	s.calls.close()
+	s.stopOnce.Do(func() { close(s.stop) })
+	s.background.Wait()
+}

@@ -23,18 +23,19 @@ const (
 // members is this instance's view of the fleet, refreshed by every heartbeat.
 type members struct {
 	script *redis.Script
+	every  time.Duration
+	ttl    time.Duration
 	joined chan struct{} // wakes the heartbeat
 
 	mu      sync.Mutex
 	workers int64
-	used    func() int64
 	fleet   seawall.Fleet
 }
 
 func (m *members) init() {
 	m.script = redis.NewScript(membersLua)
+	m.every, m.ttl = beatEvery, memberTTL
 	m.joined = make(chan struct{}, 1)
-	m.used = func() int64 { return 0 }
 	m.fleet.Instances = 1
 }
 
@@ -45,10 +46,10 @@ func (m *members) capacity() int64 {
 }
 
 // Join implements seawall.Member.
-func (s *Store) Join(workers int64, used func() int64) {
+func (s *Store) Join(workers int64) {
 	m := &s.members
 	m.mu.Lock()
-	m.workers, m.used = workers, used
+	m.workers = workers
 	m.fleet.Announced = false
 	m.fleet.Capacity = max(m.fleet.Capacity, workers)
 	m.mu.Unlock()
@@ -67,7 +68,7 @@ func (s *Store) Fleet() seawall.Fleet {
 
 // heartbeats announces the instance until the store is closed.
 func (s *Store) heartbeats() {
-	tick := time.NewTicker(beatEvery)
+	tick := time.NewTicker(s.members.every)
 	defer tick.Stop()
 	failing := false
 	for {
@@ -92,11 +93,11 @@ func (s *Store) heartbeats() {
 func (s *Store) beat() error {
 	m := &s.members
 	m.mu.Lock()
-	workers, used := m.workers, m.used
+	workers := m.workers
 	m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
-	fleet, err := s.announce(ctx, workers, used(), memberTTL)
+	fleet, err := s.announce(ctx, workers, s.ledger.Fleet(), m.ttl)
 	if err != nil {
 		return err
 	}

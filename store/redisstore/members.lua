@@ -16,10 +16,13 @@ local gone = {}
 local instances, workers, held = 0, 0, 0
 for i = 1, #all, 2 do
   local expiry, w, h = string.match(all[i + 1], '^(%d+):(%d+):(%d+)$')
-  if not expiry or tonumber(expiry) <= ms or tonumber(expiry) > ms + 1e8 then
+  if not expiry or tonumber(expiry) <= ms or #w > 12 or #h > 12 then
     gone[#gone + 1] = all[i]
   elseif all[i] ~= id then
     instances, workers, held = instances + 1, workers + w, held + h
+    if ttl > 0 and tonumber(expiry) > ms + ttl then -- stems from before the clock stepped back
+      redis.call('HSET', KEYS[1], all[i], string.format('%.0f:%s:%s', ms + ttl, w, h))
+    end
   end
 end
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone, 1, math.min(#gone, 1000))) end

@@ -8,9 +8,13 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
+// poolSize is how many connections an instance keeps. Redis works off one call after the other, so a few
+// warm connections serve more than many that must first be dialled.
+const poolSize = 10
+
 // Options returns the options of a client for a Store from a redis:// or rediss:// URL: no retries (a
-// script that was retried may have run twice), short bounds on dialling and waiting, warm connections.
-// Timeouts that the URL gives are kept.
+// script that was retried may have run twice), short bounds on dialling and waiting, and a small pool that
+// is dialled before it is needed. A pool size and timeouts that the URL gives are kept.
 func Options(url string) (*redis.Options, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
@@ -20,7 +24,11 @@ func Options(url string) (*redis.Options, error) {
 	o.DialerRetries = 1
 	o.ContextTimeoutEnabled = true
 	o.DisableIdentity = true
-	o.MinIdleConns = max(o.MinIdleConns, 4)
+	if o.PoolSize == 0 {
+		o.PoolSize = poolSize
+	}
+	o.PipelinePoolSize = -1 // pipelines use the same connections, which are warm
+	o.MinIdleConns = max(o.MinIdleConns, min(o.PoolSize, poolSize))
 	for _, t := range []struct {
 		value *time.Duration
 		to    time.Duration

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,16 +32,24 @@ const (
 type releases struct {
 	mu     sync.Mutex
 	queue  []release
+	claims []seawall.Lease
 	urgent bool
 	wake   chan struct{}
 }
 
 // release is a lease to give back until it has expired anyway. done, if not nil, is closed when Redis has
-// confirmed it.
+// confirmed it, or when it is left to expire.
 type release struct {
 	lease   seawall.Lease
 	expires time.Time
 	done    chan struct{}
+}
+
+// over tells who waits that the lease is gone.
+func (r *release) over() {
+	if r.done != nil {
+		close(r.done)
+	}
 }
 
 func (r *releases) init() { r.wake = make(chan struct{}, 1) }
@@ -50,11 +59,31 @@ func (r *releases) add(l seawall.Lease, done chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.queue) >= maxQueue {
+		r.queue[0].over()
 		r.queue = r.queue[1:]
 	}
 	r.queue = append(r.queue, release{l, time.Now().Add(l.Rule.TTL()), done})
 	r.urgent = r.urgent || done != nil
 	r.signal()
+}
+
+// claim queues a lease that its request holds whether or not Redis knows, because the call that asked for it
+// was not answered: it is taken at once, beyond the cap if need be, so that others see what is in flight.
+func (r *releases) claim(l seawall.Lease) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.claims) < maxQueue { // what does not fit is taken by the next renewal
+		r.claims = append(r.claims, l)
+		r.signal()
+	}
+}
+
+func (r *releases) takeClaims() []seawall.Lease {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	claims := r.claims
+	r.claims = nil
+	return claims
 }
 
 func (r *releases) signal() {
@@ -68,7 +97,7 @@ func (r *releases) signal() {
 func (r *releases) ready() (some, now bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.queue) > 0, r.urgent || len(r.queue) >= full
+	return len(r.queue)+len(r.claims) > 0, r.urgent || len(r.queue) >= full || len(r.claims) > 0
 }
 
 // take returns the next batch, without what has expired.
@@ -78,9 +107,11 @@ func (r *releases) take() []release {
 	now := time.Now()
 	var batch []release
 	rest := 0
-	for rest = 0; rest < len(r.queue) && len(batch) < maxBatch; rest++ {
+	for ; rest < len(r.queue) && len(batch) < maxBatch; rest++ {
 		if r.queue[rest].expires.After(now) {
 			batch = append(batch, r.queue[rest])
+		} else {
+			r.queue[rest].over()
 		}
 	}
 	if r.queue = r.queue[rest:]; len(r.queue) == 0 {
@@ -133,13 +164,14 @@ func (s *Store) releaseLoop() {
 		select {
 		case <-s.releases.wake:
 			s.company()
-			if !s.flush() && !s.closing(backoff) {
-				continue
+			claimed := s.claim()
+			if !(s.flush(context.Background()) && claimed) && s.closing(backoff) {
+				return
 			}
 		case <-renew.C:
 			s.renew()
 		case <-s.stop:
-			s.flush()
+			s.flush(context.Background())
 			return
 		}
 	}
@@ -176,7 +208,7 @@ func (s *Store) closing(wait time.Duration) bool {
 }
 
 // flush sends what is queued, and tells whether all of it went out.
-func (s *Store) flush() bool {
+func (s *Store) flush(ctx context.Context) bool {
 	for {
 		batch := s.releases.take()
 		if len(batch) == 0 {
@@ -186,7 +218,7 @@ func (s *Store) flush() bool {
 		for i := range batch {
 			leases[i] = batch[i].lease
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+		ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 		err := s.runBatch(ctx, "release", leases)
 		cancel()
 		if err != nil {
@@ -194,27 +226,44 @@ func (s *Store) flush() bool {
 			return false
 		}
 		for i := range batch {
-			if batch[i].done != nil {
-				close(batch[i].done)
-			}
+			batch[i].over()
 		}
 	}
 }
 
+// claim takes the claimed leases that are still held, and tells whether all went out.
+func (s *Store) claim() bool {
+	claims := slices.DeleteFunc(s.releases.takeClaims(), func(l seawall.Lease) bool { return !s.ledger.Holds(l.ID) })
+	if rest, err := s.renewAll(claims); err != nil {
+		for _, l := range rest {
+			s.releases.claim(l)
+		}
+		return false
+	}
+	return true
+}
+
+// renew renews the leases that are due.
 func (s *Store) renew() {
-	due := s.ledger.Due(s.now())
-	for len(due) > 0 {
-		batch := due[:min(len(due), maxBatch)]
-		due = due[len(batch):]
+	if rest, err := s.renewAll(s.ledger.Due(s.now())); err != nil {
+		s.log.Warn("seawall: leases could not be renewed; they are tried again in a third of their TTL",
+			"leases", len(rest), "error", err)
+	}
+}
+
+// renewAll renews the leases, and returns those that were left when an error came.
+func (s *Store) renewAll(leases []seawall.Lease) (rest []seawall.Lease, err error) {
+	for len(leases) > 0 {
+		batch := leases[:min(len(leases), maxBatch)]
 		ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 		err := s.runBatch(ctx, "renew", batch)
 		cancel()
 		if err != nil {
-			s.log.Warn("seawall: leases could not be renewed; they are tried again in a third of their TTL",
-				"leases", len(batch), "error", err)
-			return
+			return leases, err
 		}
+		leases = leases[len(batch):]
 	}
+	return nil, nil
 }
 
 // runBatch runs a section of the leases' rules for all of them: one call per script.

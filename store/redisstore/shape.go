@@ -3,7 +3,6 @@ package redisstore
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,8 +17,9 @@ var prelude string
 
 // shape is the script of one sequence of rule kinds.
 type shape struct {
-	script   *redis.Script
-	capacity bool // a last key is the fleet's capacity
+	text     string
+	script   *redis.Script // of text
+	capacity bool          // a last key is the fleet's capacity
 }
 
 // shapes composes scripts and keeps them. There are as many as there are sequences of rules in use: few,
@@ -45,12 +45,15 @@ func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 	if sh != nil {
 		return sh, nil
 	}
+	s.mu.Lock() // while one composes, the others of the same shape need not
+	defer s.mu.Unlock()
+	if sh = s.known[string(kinds)]; sh != nil {
+		return sh, nil
+	}
 	sh, err := s.compose(checks, args)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.known == nil {
 		s.known = map[string]*shape{}
 	}
@@ -80,7 +83,7 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 		mode := fmt.Sprintf("ARGV[%d]", at)
 		v := vocabulary{
 			key:      "KEYS[" + n + "]",
-			capacity: fmt.Sprintf("redis.call('GET', KEYS[%d])", len(checks)+1),
+			capacity: fmt.Sprintf("redis.pcall('GET', KEYS[%d])", len(checks)+1),
 			suffix:   n,
 			arg:      func(k int) string { return fmt.Sprintf("ARGV[%d]", at+k) },
 		}
@@ -99,7 +102,8 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 	}
 	tail.WriteString("if enforced then mask = mask + 1 end\nif all then mask = mask + 2 end\n")
 	tail.WriteString(reply + "}\n")
-	return &shape{script: redis.NewScript(head.String() + tail.String()), capacity: capacity}, nil
+	text := head.String() + tail.String()
+	return &shape{text: text, script: redis.NewScript(text), capacity: capacity}, nil
 }
 
 // modeOf tells a script how a check counts.
@@ -162,20 +166,34 @@ type vocabulary struct {
 	usedCapacity  bool
 }
 
+// fill replaces the placeholders of a section: a '$' and the letters and digits behind it.
 func (v *vocabulary) fill(section string) string {
-	return placeholder().ReplaceAllStringFunc(section, func(p string) string {
-		name := p[1:]
-		switch k, err := strconv.Atoi(name); {
-		case err == nil:
-			return v.arg(k)
-		case name == "key":
-			return v.key
-		case name == "capacity":
-			v.usedCapacity = true
-			return v.capacity
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(section, "$")
+		b.WriteString(before)
+		if !found {
+			return b.String()
 		}
-		return name + v.suffix
-	})
+		n := 0
+		for n < len(rest) && ('a' <= rest[n] && rest[n] <= 'z' || '0' <= rest[n] && rest[n] <= '9') {
+			n++
+		}
+		b.WriteString(v.word(rest[:n]))
+		section = rest[n:]
+	}
 }
 
-func placeholder() *regexp.Regexp { return regexp.MustCompile(`\$[a-z0-9]+`) }
+func (v *vocabulary) word(name string) string {
+	if k, err := strconv.Atoi(name); err == nil {
+		return v.arg(k)
+	}
+	switch name {
+	case "key":
+		return v.key
+	case "capacity":
+		v.usedCapacity = true
+		return v.capacity
+	}
+	return name + v.suffix
+}

@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// maxCalls bounds the calls under way of one instance: behind a frozen Redis they pile up until their
-	// sockets give up.
-	maxCalls = 1024
 	// askAgain is how long a refused lease waits before it is asked for once more: a little longer than
 	// a release may linger.
 	askAgain = linger + 500*time.Microsecond
@@ -48,7 +45,7 @@ type Store struct {
 	now       func() time.Time
 	stepped   bool // tests only: scripts are given the clock
 	lastID    atomic.Uint64
-	calls     chan struct{}
+	calls     calls
 	ledger    seawall.Ledger
 	releases  releases
 	renewing  time.Duration // how often leases are looked through
@@ -57,6 +54,8 @@ type Store struct {
 	background sync.WaitGroup
 	stop       chan struct{}
 	stopOnce   sync.Once
+	ended      chan struct{} // closed when the background work and all calls have ended
+	left       atomic.Bool
 }
 
 var (
@@ -93,15 +92,19 @@ func newStore(cfg Config) (*Store, error) {
 		shapes:    shapes{prelude: prelude},
 		renewing:  renewEvery,
 		now:       time.Now,
-		calls:     make(chan struct{}, maxCalls),
 		stop:      make(chan struct{}),
+		ended:     make(chan struct{}),
 	}
+	s.calls.init()
 	s.releases.init()
 	s.members.init()
 	return s, nil
 }
 
 func (s *Store) start() {
+	for range workers {
+		s.background.Go(s.serve)
+	}
 	s.background.Go(s.heartbeats)
 	s.background.Go(s.releaseLoop)
 }
@@ -114,31 +117,66 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 	if len(checks) == 0 {
 		return dst, nil
 	}
-	for i := range checks {
-		if _, ok := checks[i].Rule.(seawall.Holder); ok {
-			checks[i].ID = s.lastID.Add(1)
-		}
-	}
+	s.hold(checks)
 	env := s.env()
 	a, err := s.ask(ctx, env, checks)
 	if err != nil {
+		s.claimAll(checks)
 		return dst, err
 	}
 	if a.onlyLeasesRefuse(checks) && pause(ctx, askAgain) {
-		if again, err := s.ask(ctx, env, checks); err == nil {
+		again, err := s.ask(ctx, env, checks)
+		if err != nil { // the first answer stands, so what the second may have taken goes back
+			s.giveBack(checks)
+		} else {
 			a = again
 		}
 	}
-	now := s.now()
 	for i := range checks {
 		c := &checks[i]
 		res := c.Rule.Result(a.observed(i), a.ok(i), a.committed(c), env, c)
-		if l, ok := leaseOf(c); ok && res.Committed {
-			s.ledger.Add(l, now)
+		if !res.Committed && c.ID != 0 {
+			s.ledger.Remove(c.ID)
 		}
 		dst = append(dst, res)
 	}
 	return dst, nil
+}
+
+// hold numbers the leases that the checks may take, and counts them as held until it is known that they are
+// not: the request may be in flight long before the answer arrives.
+func (s *Store) hold(checks []seawall.Check) {
+	now := s.now()
+	for i := range checks {
+		c := &checks[i]
+		l, ok := leaseOf(c)
+		if !ok {
+			continue
+		}
+		if c.ID == 0 {
+			c.ID = s.lastID.Add(1)
+		}
+		l.ID = c.ID
+		s.ledger.Add(l, now)
+	}
+}
+
+// claimAll has the checks' leases taken as soon as Redis can be asked, if they are still held then.
+func (s *Store) claimAll(checks []seawall.Check) {
+	for i := range checks {
+		if l, ok := leaseOf(&checks[i]); ok {
+			s.releases.claim(l)
+		}
+	}
+}
+
+// giveBack releases what the checks may have taken.
+func (s *Store) giveBack(checks []seawall.Check) {
+	for i := range checks {
+		if l, ok := leaseOf(&checks[i]); ok && s.ledger.Remove(l.ID) {
+			s.releases.add(l, nil)
+		}
+	}
 }
 
 // timed appends the clock to a script's arguments, where tests step it.
@@ -206,30 +244,33 @@ func leaseOf(c *seawall.Check) (seawall.Lease, bool) {
 }
 
 // Close gives back what is held, leaves the fleet and ends the background work. It returns when ctx is done
-// at the latest. Apply must not be called any more.
+// at the latest. Apply must not be called any more. A Close that failed may be repeated.
 func (s *Store) Close(ctx context.Context) error {
-	s.stopOnce.Do(func() { close(s.stop) })
-	done := make(chan struct{})
-	go func() {
-		s.background.Wait()
-		close(done)
-	}()
+	s.stopOnce.Do(func() {
+		s.calls.close()
+		close(s.stop)
+		go s.end()
+	})
 	select {
-	case <-done:
+	case <-s.ended:
 	case <-ctx.Done():
 		return fmt.Errorf("redisstore: closing: %w", ctx.Err())
 	}
-	for range maxCalls { // calls that nobody waits for any more
-		select {
-		case s.calls <- struct{}{}:
-		case <-ctx.Done():
-			return fmt.Errorf("redisstore: closing: %w", ctx.Err())
-		}
+	if s.left.Load() {
+		return nil
 	}
+	s.flush(ctx) // what the last calls left; without Redis, it expires
 	var errs []error
 	if held := s.ledger.All(); len(held) > 0 {
 		errs = append(errs, s.runBatch(ctx, "release", held))
 	}
-	errs = append(errs, s.leave(ctx))
-	return errors.Join(errs...)
+	err := errors.Join(append(errs, s.leave(ctx))...)
+	s.left.Store(err == nil)
+	return err
+}
+
+// end waits for the background work: no call is accepted any more, and those that were are answered.
+func (s *Store) end() {
+	s.background.Wait()
+	close(s.ended)
 }

@@ -90,7 +90,7 @@ func slots(t testing.TB, s Subject, workers int64, reserve float64) (ordinary, c
 	shed, err := fleetshed.New(fleetshed.Config{Workers: workers, Reserve: reserve, TTL: ttl})
 	require.NoError(t, err)
 	if m, ok := s.Store.(seawall.Member); ok {
-		m.Join(workers, func() int64 { return 0 })
+		m.Join(workers)
 		require.Eventually(t, func() bool { return m.Fleet().Announced }, 10*time.Second, time.Millisecond)
 	}
 	ordinary = shed.Plan(nil, &seawall.Request{})[0]

@@ -35,7 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"a lease that is not renewed expires, one that is stays", expiry},
 		{"a lease is never taken beyond the cap under concurrency", concurrentLease},
 		{"the fleet keeps its reserve and never refuses critical", fleetReserve},
-		{"a finished context is an error or an answer, and leaks no lease", finishedContext},
+		{"a finished context is an error or an answer, and what it took can be released", finishedContext},
 		{"keys of callers do not meet", keysApart},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
@@ -163,6 +163,9 @@ func clockBack(t *testing.T, s Subject) {
 	assert.Equal(t, 5*time.Second, r.ResetAfter)
 	s.Advance(time.Second)
 	assert.False(t, s.apply(t, bucket(t, "api", "a", ratelimit.PerSecond(1), 5, 5))[0].Admitted)
+	assert.True(t, s.apply(t, c)[0].Admitted, "what it was told comes true")
+	s.Advance(5 * time.Second)
+	assert.True(t, s.apply(t, bucket(t, "api", "a", ratelimit.PerSecond(1), 5, 5))[0].Admitted, "full again")
 	_, taken := s.take(t, slot)
 	assert.True(t, taken.Committed)
 }
@@ -211,7 +214,14 @@ func changedLimit(t *testing.T, s Subject) {
 	r := s.apply(t, bucket(t, "api", "a", ratelimit.PerHour(1000), 10, 1))[0]
 	assert.False(t, r.Admitted)
 	assert.Equal(t, 3600*time.Millisecond, r.RetryAfter, "the debt of an hour is cut to the new burst's 36 s")
-	r = s.apply(t, bucket(t, "api", "a", ratelimit.PerHour(10), 20, 1))[0]
+	s.Advance(r.RetryAfter)
+	r = s.apply(t, bucket(t, "api", "a", ratelimit.PerHour(1000), 10, 1))[0]
+	assert.True(t, r.Admitted, "for good: what a refused caller was told comes true")
+
+	for range 10 {
+		require.True(t, s.apply(t, bucket(t, "api", "b", ratelimit.PerHour(10), 10, 1))[0].Admitted)
+	}
+	r = s.apply(t, bucket(t, "api", "b", ratelimit.PerHour(10), 20, 1))[0]
 	assert.True(t, r.Admitted, "an hour of debt leaves ten of twenty")
 	assert.Equal(t, int64(9), r.Remaining)
 }
@@ -298,18 +308,17 @@ func finishedContext(t *testing.T, s Subject) {
 		checks := []seawall.Check{gone}
 		results, err := s.Store.Apply(ctx, nil, checks)
 		if err != nil {
-			assert.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, context.Canceled)
 			assert.Empty(t, results)
-			continue
 		}
-		if results[0].Committed {
+		if err != nil || results[0].Committed {
 			s.release(t, checks[0])
 		}
 	}
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		results, err := s.Store.Apply(context.Background(), nil, []seawall.Check{gone})
 		require.NoError(t, err)
-		require.True(t, results[0].Committed, "a lease taken for nobody was given back")
+		require.True(t, results[0].Committed, "what was released, whether or not it was taken, is free")
 	}, 5*time.Second, 20*time.Millisecond)
 }
 

@@ -1,0 +1,96 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/redistest"
+	"github.com/seawall-go/seawall/ratelimit"
+	"github.com/seawall-go/seawall/store/redisstore"
+)
+
+func TestConfigErrorsNameFieldAndValue(t *testing.T) {
+	t.Parallel()
+	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { _ = c.Close() })
+	_, err := redisstore.New(redisstore.Config{Namespace: "test"})
+	require.ErrorContains(t, err, "Config.Client is nil")
+	for _, ns := range []string{"", "A", "1a", "-a", "a b", "a:b", "a{b", "a}", "é", "a\n", "a" + strings.Repeat("b", 32)} {
+		_, err := redisstore.New(redisstore.Config{Client: c, Namespace: ns})
+		assert.ErrorContains(t, err, "Config.Namespace", "%q", ns)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	o, err := redisstore.Options("redis://user:pass@example.test:6380/3")
+	require.NoError(t, err)
+	assert.Equal(t, "example.test:6380", o.Addr)
+	assert.Equal(t, 3, o.DB)
+	assert.Equal(t, "user", o.Username)
+	assert.Equal(t, -1, o.MaxRetries, "a script that is retried may run twice")
+	assert.True(t, o.ContextTimeoutEnabled)
+	assert.Positive(t, o.MinIdleConns)
+	for name, d := range map[string]time.Duration{
+		"dial": o.DialTimeout, "read": o.ReadTimeout, "write": o.WriteTimeout, "pool": o.PoolTimeout,
+	} {
+		assert.Greater(t, d, 100*time.Millisecond, name) // one stall is no reconnect storm
+		assert.LessOrEqual(t, d, time.Second, name)
+	}
+	assert.Nil(t, o.TLSConfig)
+
+	o, err = redisstore.Options("rediss://example.test?dial_timeout=3s&read_timeout=2s&pool_timeout=4s&max_retries=7&pool_size=3")
+	require.NoError(t, err)
+	assert.NotNil(t, o.TLSConfig)
+	assert.Equal(t, 3*time.Second, o.DialTimeout)
+	assert.Equal(t, 2*time.Second, o.ReadTimeout)
+	assert.Equal(t, 4*time.Second, o.PoolTimeout)
+	assert.Equal(t, 500*time.Millisecond, o.WriteTimeout)
+	assert.Equal(t, -1, o.MaxRetries)
+	assert.Equal(t, 3, o.PoolSize)
+
+	for _, url := range []string{"", "example.test:6379", "http://example.test", "redis://example.test/x", "redis://example.test?no=1", "redis://[::1"} {
+		_, err := redisstore.Options(url)
+		assert.ErrorContains(t, err, "redis URL", "%q", url)
+	}
+}
+
+func TestNothingToApply(t *testing.T) {
+	t.Parallel()
+	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	t.Cleanup(func() { _ = c.Close() })
+	s := openOn(t, c)
+	before := []seawall.Result{{Limit: 7}}
+	results, err := s.Apply(t.Context(), before, nil)
+	require.NoError(t, err)
+	assert.Equal(t, before, results)
+	assert.NoError(t, s.Release(t.Context()))
+}
+
+// TestManyChecks has one request meet 20 limits. A script holds 23 buckets: Lua has 200 local variables.
+func TestManyChecks(t *testing.T) {
+	t.Parallel()
+	s := openReal(t, redistest.Start(t))
+	var checks []seawall.Check
+	for i := range 20 {
+		c := bucket(t, "a", ratelimit.PerDay(1), 20)
+		c.Limit = limit(t, ratelimit.Name, fmt.Sprint("policy-", i))
+		c.Cost = int64(i + 1)
+		checks = append(checks, c)
+	}
+	for i, r := range apply(t, s, checks...) {
+		assert.True(t, r.Committed)
+		assert.EqualValues(t, 19-i, r.Remaining)
+	}
+	for i, r := range apply(t, s, checks...) {
+		assert.Equal(t, i < 10, r.Admitted)
+		assert.EqualValues(t, 19-i, r.Remaining, "none or all")
+	}
+}

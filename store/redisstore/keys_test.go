@@ -1,0 +1,137 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/redistest"
+	"github.com/seawall-go/seawall/ratelimit"
+	"github.com/seawall-go/seawall/store/redisstore"
+)
+
+// bucketTimes returns, at one moment, how long the key lives and how long until the bucket is full, in ms.
+var bucketTimes = redis.NewScript(`
+local time = redis.call('TIME')
+local us = (tonumber(string.sub(redis.call('GET', KEYS[1]), 1, -4)) - time[1] * 1e6 - time[2])
+return {redis.call('PTTL', KEYS[1]), math.ceil(us / 1e3)}`)
+
+func TestBucketKeysLiveUntilFullAndNoPeriodLonger(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s, c := openReal(t, server), server.Client(t)
+	for i, k := range []struct {
+		rate  ratelimit.Rate
+		burst int64
+	}{
+		{ratelimit.PerSecond(10), 20},
+		{ratelimit.PerSecond(3), 7},
+		{ratelimit.PerSecond(1_000_000), 1_000_000_000},
+		{ratelimit.PerDay(1), 1},
+		{ratelimit.Rate{Count: 1, Per: 30 * 24 * time.Hour}, 1217},
+	} {
+		caller := fmt.Sprintf("caller-%d", i)
+		check := bucket(t, caller, k.rate, k.burst)
+		full := check.Rule.(*ratelimit.Bucket).Window().Milliseconds() + 3
+		for n := range min(k.burst, 5) {
+			require.True(t, apply(t, s, check)[0].Committed)
+			times, err := bucketTimes.Run(t.Context(), c, []string{bucketKey(caller)}).Int64Slice()
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, times[0], times[1], "%v of %d, request %d: gone before it is full", k.rate, k.burst, n)
+			assert.LessOrEqual(t, times[0], times[1]+full, "%v of %d, request %d: lives too long", k.rate, k.burst, n)
+		}
+		assert.Equal(t, "int", c.ObjectEncoding(t.Context(), bucketKey(caller)).Val(), "%v of %d", k.rate, k.burst)
+	}
+}
+
+func TestLeaseKeysLiveForTheTTLOfTheLast(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s, c := openReal(t, server), server.Client(t)
+	const ttl = time.Minute
+	for range 3 {
+		before := time.Now()
+		_, ok := take(t, s, lease(t, "a", 3, ttl))
+		require.True(t, ok)
+		left := c.PTTL(t.Context(), leasesKey("a")).Val()
+		assert.LessOrEqual(t, left, ttl)
+		assert.GreaterOrEqual(t, left, ttl-time.Since(before)-2*time.Millisecond)
+	}
+}
+
+func TestIdleKeysVanish(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s, c := openReal(t, server), server.Client(t)
+	var held []seawall.Lease
+	for i := range 50 {
+		caller := fmt.Sprintf("caller-%d", i)
+		checks := []seawall.Check{bucket(t, caller, ratelimit.PerSecond(100), 10), lease(t, caller, 3, time.Minute)}
+		require.True(t, apply(t, s, checks...)[1].Committed)
+		held = append(held, leaseOf(checks[1]))
+	}
+	require.NoError(t, s.Release(t.Context(), held...))
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		keys, err := c.Keys(context.Background(), "*").Result()
+		require.NoError(t, err)
+		require.ElementsMatch(t, []string{membersKey, capacityKey}, keys)
+	}, soon, 10*time.Millisecond)
+}
+
+// TestStoredKeys runs on a server in Cluster mode, which refuses a script whose keys are in different slots.
+func TestStoredKeys(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--cluster-enabled", "yes")
+	c := connect(t, server)
+	require.NoError(t, c.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
+	require.Eventually(t, func() bool {
+		return strings.Contains(c.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
+	}, soon, 5*time.Millisecond)
+	s, err := redisstore.New(redisstore.Config{Client: c, Namespace: "n" + strings.Repeat("s", 31)})
+	require.NoError(t, err)
+	closeAtEnd(t, s)
+
+	long := strings.Repeat("x", 31)
+	for _, caller := range []string{
+		"", "a", "{", "}", "{}", "}{", "{a}", "a}:{b", "test:{a}:ratelimit:api", "*", "\x00", "\r\nFLUSHALL\r\n", "é\xff", "'\"",
+		strings.Repeat("y", 41), strings.Repeat("y", 42), strings.Repeat("{", 1<<20),
+	} {
+		require.NoError(t, c.FlushAll(t.Context()).Err())
+		one, two, three := bucket(t, caller, ratelimit.PerHour(1), 1), bucket(t, caller, ratelimit.PerHour(1), 1), lease(t, caller, 1, 0)
+		one.Limit = limit(t, "l"+long[:14], "p"+long)
+		two.Limit = limit(t, "l"+long[:14], "q"+long)
+		three.Limit = limit(t, "m"+long[:14], "p"+long)
+		for _, r := range apply(t, s, one, two, three) {
+			require.True(t, r.Committed, "%.20q", caller)
+		}
+		keys, err := c.Keys(t.Context(), "*:{"+one.Key.String()+"}:*").Result()
+		require.NoError(t, err)
+		require.Len(t, keys, 3, "%.20q", caller)
+		for _, k := range keys {
+			assert.LessOrEqual(t, len(k), 128, k)
+			assert.Equal(t, 1, strings.Count(k, "{"), k)
+			assert.Equal(t, 1, strings.Count(k, "}"), k)
+			assert.Equal(t, c.ClusterKeySlot(t.Context(), keys[0]).Val(), c.ClusterKeySlot(t.Context(), k).Val(), k)
+		}
+	}
+}
+
+func TestNamespacesAreApart(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, ns := range []string{"a", "b"} {
+		s, err := redisstore.New(redisstore.Config{Client: connect(t, server), Namespace: ns})
+		require.NoError(t, err)
+		closeAtEnd(t, s)
+		require.True(t, apply(t, s, bucket(t, "x", ratelimit.PerDay(1), 1))[0].Admitted, ns)
+		require.Eventually(t, func() bool { return s.Fleet().Announced }, soon, time.Millisecond)
+		assert.EqualValues(t, 1, s.Fleet().Instances)
+	}
+}
