@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -46,12 +47,15 @@ func ByMethod(c echo.Context) seawall.Tier {
 }
 
 // ByRoute classifies by a table of "METHOD /pattern" as registered with Echo, such as "POST /v1/charges";
-// what is not in it goes by method.
-func ByRoute(tiers map[string]seawall.Tier) func(c echo.Context) seawall.Tier {
+// what is not in it goes by method. An entry of another form is an error, since it would never match.
+func ByRoute(tiers map[string]seawall.Tier) (func(c echo.Context) seawall.Tier, error) {
 	type route struct{ method, pattern string }
 	table := make(map[route]seawall.Tier, len(tiers))
 	for name, tier := range tiers {
 		method, pattern, _ := strings.Cut(name, " ")
+		if method == "" || method != strings.ToUpper(method) || !strings.HasPrefix(pattern, "/") || strings.Contains(pattern, " ") {
+			return nil, fmt.Errorf(`middleware: route %q: want "METHOD /pattern", such as "POST /v1/charges"`, name)
+		}
 		table[route{method, pattern}] = tier
 	}
 	return func(c echo.Context) seawall.Tier {
@@ -59,5 +63,5 @@ func ByRoute(tiers map[string]seawall.Tier) func(c echo.Context) seawall.Tier {
 			return tier
 		}
 		return ByMethod(c)
-	}
+	}, nil
 }

@@ -7,6 +7,7 @@
 //
 // Mount them with Use, on groups or on routes, behind whatever authenticates; Pre is too early, since no
 // route has been matched there. A refusal is returned as an error, so outer middleware sees it, and renders
-// as application/problem+json under Echo's own error handler. What a request holds is given back when its
-// handler has returned, also by a panic.
+// as application/problem+json under Echo's own error handler. An error handler that renders something else
+// must set the Content-Type itself, since Echo keeps the one that is there. What a request holds is given
+// back when its handler has returned, also by a panic.
 package middleware

@@ -17,8 +17,9 @@ const (
 
 // setQuota adds the quota headers of every enforced rate policy that the store answered: of a bucket, q is
 // its burst and w how long an empty one takes to fill, r what is left and t how long it stays at most that.
-// Limits in log-only mode are not shown, and none whose numbers the store did not give.
-func setQuota(h http.Header, a *seawall.Admission) {
+// Limits in log-only mode are not shown, and none whose numbers the store did not give. A refused client is
+// told of no window that ends after the wait it is told, in seconds; 0 is none.
+func setQuota(h http.Header, a *seawall.Admission, wait int64) {
 	var policies, limits []byte
 	checks := a.Checks()
 	for i, res := range a.Results() {
@@ -31,7 +32,11 @@ func setQuota(h http.Header, a *seawall.Admission) {
 		}
 		name := checks[i].Limit.Policy()
 		policies = appendItem(policies, name, 'q', res.Limit, 'w', atLeastOne(b.Window()))
-		limits = appendItem(limits, name, 'r', res.Remaining, 't', atLeastOne(window(res)))
+		t := atLeastOne(window(res))
+		if wait > 0 {
+			t = min(t, wait)
+		}
+		limits = appendItem(limits, name, 'r', res.Remaining, 't', t)
 	}
 	if len(policies) > 0 {
 		h.Add(headerPolicy, string(policies))

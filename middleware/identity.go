@@ -24,7 +24,8 @@ type Hasher struct{ secret []byte }
 // random bytes, or a caller is another one on each. Without a secret the hash is still one-way for API keys,
 // but whoever reads the store can find out addresses by trying them all.
 func NewHasher(secret []byte) *Hasher {
-	return &Hasher{secret: append([]byte("seawall/v1\x00"), secret...)}
+	whole := sha256.Sum256(secret) // HMAC takes a short secret for the same one with zeros behind
+	return &Hasher{secret: append([]byte("seawall/v1\x00"), whole[:]...)}
 }
 
 // Key returns the key of a secret of the given kind, such as "key" or "login", from its parts.
@@ -65,10 +66,15 @@ func ByAPIKey(h *Hasher) Identify {
 	}
 }
 
-// Bearer returns the bearer token of the Authorization header, or "".
+// Bearer returns the bearer token of the Authorization header, or "". A request with several such headers has
+// none: what authenticates may accept any of them, and the others would be a free choice of key.
 func Bearer(c echo.Context) string {
 	const scheme = "bearer "
-	v := c.Request().Header.Get(echo.HeaderAuthorization)
+	values := c.Request().Header[echo.HeaderAuthorization]
+	if len(values) != 1 {
+		return ""
+	}
+	v := values[0]
 	if len(v) <= len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) {
 		return ""
 	}

@@ -87,8 +87,7 @@ func (r *Refusal) detail() string {
 }
 
 // deny returns the refusal as an error that renders itself under Echo's default error handler.
-func deny(c echo.Context, d seawall.Decision) error {
-	r := &Refusal{Decision: d, RetryAfter: seconds(d)}
+func deny(c echo.Context, r *Refusal) error {
 	h := c.Response().Header()
 	if r.RetryAfter > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.FormatInt(r.RetryAfter, 10))

@@ -13,8 +13,11 @@ import (
 // requestKey is where the context keeps what earlier Seawall middlewares of the same request made of it.
 const requestKey = "seawall.request"
 
-// Stack mounts all the layers of s.
+// Stack mounts all the layers of s. It panics if there is none, since it would protect nothing.
 func Stack(s *seawall.Stack, cfg Config) echo.MiddlewareFunc {
+	if s == nil {
+		panic("middleware: the Stack is nil; want one from seawall.New")
+	}
 	cfg = cfg.withDefaults()
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -28,11 +31,14 @@ func Stack(s *seawall.Stack, cfg Config) echo.MiddlewareFunc {
 			ctx := c.Request().Context()
 			a := s.Admit(ctx, r)
 			defer a.Done(ctx)
-			setQuota(c.Response().Header(), a)
-			if d := a.Decision(); d.Denied {
-				return deny(c, d)
+			d := a.Decision()
+			if !d.Denied {
+				setQuota(c.Response().Header(), a, 0)
+				return next(c)
 			}
-			return next(c)
+			refusal := &Refusal{Decision: d, RetryAfter: seconds(d)}
+			setQuota(c.Response().Header(), a, refusal.RetryAfter)
+			return deny(c, refusal)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -42,7 +43,8 @@ type Telemetry struct {
 	inflight  *prometheus.GaugeVec
 	store     prometheus.Observer
 	log       *slog.Logger
-	lastLog   atomic.Int64
+	started   time.Time
+	nextLog   atomic.Int64 // nanoseconds since started, which no setting of the wall clock changes
 	unlogged  atomic.Int64
 
 	mu       sync.Mutex
@@ -83,19 +85,30 @@ func NewTelemetry(cfg TelemetryConfig) (*Telemetry, error) {
 		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "seawall_inflight", Help: "Requests of this instance that hold a slot of the layer.",
 		}, []string{"layer"}),
-		log: cfg.Logger,
+		log: cfg.Logger, started: time.Now(),
 	}
 	store := prometheus.NewHistogramVec(durations("seawall_store_duration_seconds",
 		"Time that decisions waited for the store."), []string{"store"})
 	t.store = store.WithLabelValues(cfg.StoreName)
 	t.children.Store(&map[child]*counters{})
 	collectors := append([]prometheus.Collector{t.decisions, t.fallbacks, t.took, t.inflight, store}, gauges(cfg)...)
-	for _, c := range collectors {
-		if err := cfg.Registerer.Register(c); err != nil {
-			return nil, err
-		}
+	if err := register(cfg.Registerer, collectors); err != nil {
+		return nil, fmt.Errorf("middleware: %w", err)
 	}
 	return t, nil
+}
+
+// register registers all the collectors or none.
+func register(reg prometheus.Registerer, collectors []prometheus.Collector) error {
+	for i, c := range collectors {
+		if err := reg.Register(c); err != nil {
+			for _, registered := range collectors[:i] {
+				reg.Unregister(registered)
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // durations are buckets from 20 µs, about what a decision in memory takes under load, to 250 ms, more than
@@ -228,9 +241,8 @@ func (t *Telemetry) Failed(what string, err error) {
 
 // logSampled logs at most once a second, with how many it kept back.
 func (t *Telemetry) logSampled(msg string, err error) {
-	now := time.Now().UnixNano()
-	last := t.lastLog.Load()
-	if now-last < int64(time.Second) || !t.lastLog.CompareAndSwap(last, now) {
+	now, next := time.Since(t.started), t.nextLog.Load()
+	if int64(now) < next || !t.nextLog.CompareAndSwap(next, int64(now+time.Second)) {
 		t.unlogged.Add(1)
 		return
 	}

@@ -1,0 +1,139 @@
+package middleware_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/flags"
+	"github.com/seawall-go/seawall/middleware"
+)
+
+func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// faulty is a source of flags that has failed seven times.
+type faulty struct{}
+
+func (faulty) Errors() int64 { return 7 }
+func (faulty) Err() error    { return errors.New("no flags") }
+
+func newFlags(t *testing.T) *flags.Flags {
+	t.Helper()
+	f, err := flags.New(flags.Config{Source: faulty{}, Logger: discard()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+// everything has every metric of Seawall's in reg, by two requests: one that is served, and one that is
+// decided without the store, since its error is err's.
+func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Request) {
+	t.Helper()
+	m, w := memory(t, nil), workers(t, 4)
+	tel := telemetry(t, middleware.TelemetryConfig{Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), Logger: discard()})
+	identify := middleware.Config{Identify: middleware.ByAPIKey(middleware.NewHasher(nil))}
+	layers := []seawall.Layer{rate(t, policy("api", 9)), slots(t, 2), fleet(t, 8), w}
+	good := serving(middleware.Stack(stack(t, seawall.Config{Store: m, Observer: tel}, layers...), identify))
+	bad := serving(middleware.Stack(stack(t, seawall.Config{Store: broken{because("sk_live_canary")}, Observer: tel}, layers...), identify))
+	for _, r := range append(requests, httptest.NewRequest(http.MethodGet, "/", http.NoBody)) {
+		do(good, r)
+		do(bad, r)
+	}
+}
+
+func TestGauges(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m, w := memory(t, nil), workers(t, 4)
+	telemetry(t, middleware.TelemetryConfig{Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t)})
+	value := func(name string) float64 { return series(t, reg, name)[""] }
+	assert.Zero(t, value("seawall_fleet_capacity"), "nobody has announced workers")
+	assert.Equal(t, 1.0, value("seawall_instances"))
+	assert.Equal(t, 7.0, value("seawall_flag_errors_total"))
+
+	s := stack(t, seawall.Config{Store: m}, fleet(t, 8), w)
+	a := s.Admit(t.Context(), &seawall.Request{})
+	b := s.Admit(t.Context(), &seawall.Request{Tier: seawall.Critical})
+	assert.Equal(t, 8.0, value("seawall_fleet_capacity"))
+	assert.Equal(t, 2.0, value("seawall_fleet_used"))
+	assert.Equal(t, 0.5, value("seawall_worker_utilization"))
+	assert.Equal(t, map[string]float64{"test": 0, "read": 0, "write": 0, "critical": 0}, series(t, reg, "seawall_shed_level"))
+	a.Done(context.Background())
+	b.Done(context.Background())
+	assert.Zero(t, value("seawall_fleet_used"))
+	assert.Zero(t, value("seawall_worker_utilization"))
+}
+
+func TestNewTelemetryRefusesWhatCannotWork(t *testing.T) {
+	_, err := middleware.NewTelemetry(middleware.TelemetryConfig{})
+	require.ErrorContains(t, err, "Registerer")
+
+	reg := prometheus.NewPedanticRegistry()
+	telemetry(t, middleware.TelemetryConfig{Registerer: reg})
+	_, err = middleware.NewTelemetry(middleware.TelemetryConfig{Registerer: reg})
+	var already prometheus.AlreadyRegisteredError
+	require.ErrorAs(t, err, &already)
+}
+
+func TestAFailedNewTelemetryLeavesNothingRegistered(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	inTheWay := prometheus.NewGauge(prometheus.GaugeOpts{Name: "seawall_instances", Help: "Of somebody else."})
+	require.NoError(t, reg.Register(inTheWay))
+	cfg := middleware.TelemetryConfig{Registerer: reg, Fleet: memory(t, nil)}
+	_, err := middleware.NewTelemetry(cfg)
+	require.Error(t, err)
+	n, err := testutil.GatherAndCount(reg)
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	cfg.Fleet = nil
+	telemetry(t, cfg)
+}
+
+func TestTheStoreHasAName(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	tel := telemetry(t, middleware.TelemetryConfig{Registerer: reg, StoreName: "memory"})
+	get(behind(t, seawall.Config{Store: memory(t, nil), Observer: tel}, slots(t, 1)))
+	assert.Equal(t, map[string]float64{"memory": 1}, series(t, reg, "seawall_store_duration_seconds"))
+}
+
+func TestNoCallerIsInTheScrape(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	r := httptest.NewRequest(http.MethodGet, "/?q=canary-query", http.NoBody)
+	r.Header.Set("Authorization", "Bearer sk_live_canary")
+	r.Header.Set("X-Forwarded-For", "203.0.113.77")
+	r.Header.Set("User-Agent", "canary-agent")
+	unmatched := httptest.NewRequest(http.MethodPost, "/canary-path", http.NoBody)
+	unmatched.RemoteAddr = "198.51.100.77:1234"
+	unmatched.Host = "canary-host"
+	everything(t, reg, r, unmatched)
+	scrape := get(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})).Body.String()
+	require.Contains(t, scrape, `seawall_fallback_total{layer="concurrency"`)
+	h := middleware.NewHasher(nil)
+	for _, secret := range []string{
+		"canary", "203.0.113.", "198.51.100.", "192.0.2.",
+		h.Key("key", "sk_live_canary").String(), h.Key("addr", "198.51.100.77").String(),
+	} {
+		assert.NotContains(t, scrape, secret)
+	}
+}
+
+func TestDurationsHaveBucketsWhereDecisionsAre(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	tel := telemetry(t, middleware.TelemetryConfig{Registerer: reg})
+	tel.Decided(t.Context(), nil, seawall.Event{Layer: "ratelimit", Policy: "api", Took: 30 * time.Microsecond})
+	scrape := get(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})).Body.String()
+	assert.Contains(t, scrape, `seawall_decision_duration_seconds_bucket{layer="ratelimit",le="2e-05"} 0`)
+	assert.Contains(t, scrape, `seawall_decision_duration_seconds_bucket{layer="ratelimit",le="5e-05"} 1`)
+	assert.Contains(t, scrape, `seawall_decision_duration_seconds_sum{layer="ratelimit"} 3e-05`)
+}
