@@ -7,17 +7,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 	echomw "github.com/labstack/echo/v4/middleware"
-
-	"github.com/seawall-go/seawall"
 )
 
 // maxWork is the longest that a request may ask its handler to work, in milliseconds.
 const maxWork = 60_000
-
-// tiers are the routes whose importance does not follow from their method.
-func tiers() map[string]seawall.Tier {
-	return map[string]seawall.Tier{"POST /v1/charges": seawall.Critical}
-}
 
 // newAPI returns the API, with protect in front of every /v1 route.
 func newAPI(protect echo.MiddlewareFunc) *echo.Echo {

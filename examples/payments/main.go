@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -25,6 +26,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/flags"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/memstore"
 	"github.com/seawall-go/seawall/store/redisstore"
 )
@@ -39,6 +41,7 @@ const (
 )
 
 func main() {
+	redis.SetLogger(quiet{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
@@ -50,9 +53,14 @@ func main() {
 	}
 }
 
+// quiet keeps go-redis from writing a line for every failed dial: the store says once that Redis is gone.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
+
 // run serves until ctx is done, then stops accepting, finishes, gives back what it holds and leaves the
 // fleet.
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
+func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args, out)
 	if err != nil {
 		return err
@@ -64,7 +72,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
 		defer cancel()
-		err = errors.Join(err, a.close(ctx))
+		if err := a.close(ctx); err != nil { // such as a Redis that is gone: its TTLs tidy up
+			slog.Warn("payments: stopped, but could not tidy up", "error", err)
+		}
 	}()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.addr)
 	if err != nil {
@@ -89,16 +99,32 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 // app is the API and what it stands on, in the order in which it is closed.
 type app struct {
 	api    *echo.Echo
-	stack  *seawall.Stack
+	stack  *seawall.Stack // closes its layers and the store
+	store  fullStore
 	client redis.UniversalClient
 	flags  *flags.Flags
 }
 
-// store is what both stores are.
-type store interface {
+// fullStore is what both stores are.
+type fullStore interface {
 	seawall.Store
 	seawall.Member
 	fmt.Stringer
+	Close(ctx context.Context) error
+}
+
+// newStore returns the embedded store, or Redis with the embedded one to fall back on.
+func (a *app) newStore(o options) (fullStore, error) {
+	embedded := memstore.New(memstore.Config{})
+	if o.redis == nil {
+		return embedded, nil
+	}
+	a.client = redis.NewClient(o.redis)
+	shared, err := redisstore.New(redisstore.Config{Client: a.client, Namespace: "payments"})
+	if err != nil {
+		return nil, err
+	}
+	return store.NewFailover(shared, embedded)
 }
 
 func newApp(ctx context.Context, o options) (_ *app, err error) {
@@ -116,12 +142,8 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 		}
 		modes, scale = a.flags, a.flags.Scale
 	}
-	var shared store = memstore.New(memstore.Config{})
-	if o.redis != nil {
-		a.client = redis.NewClient(o.redis)
-		if shared, err = redisstore.New(redisstore.Config{Client: a.client, Namespace: "payments"}); err != nil {
-			return nil, err
-		}
+	if a.store, err = a.newStore(o); err != nil {
+		return nil, err
 	}
 	layers, worker, err := o.layers(scale)
 	if err != nil {
@@ -130,20 +152,27 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	telemetry, err := middleware.NewTelemetry(middleware.TelemetryConfig{
-		Registerer: metrics, StoreName: shared.String(), Fleet: shared, Workers: worker, Flags: a.flags,
+		Registerer: metrics, StoreName: a.store.String(), Fleet: a.store, Workers: worker, Flags: a.flags,
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.stack, err = seawall.New(seawall.Config{Store: shared, Modes: modes, Observer: telemetry}, layers...)
+	a.stack, err = seawall.New(seawall.Config{Store: a.store, Modes: modes, Observer: telemetry}, layers...)
+	if err != nil {
+		return nil, err
+	}
+	if a.flags != nil { // policies' flags are known only now
+		if err := a.flags.Err(); err != nil {
+			return nil, fmt.Errorf("flag -flags: %s: %w", o.flagsFile, err)
+		}
+	}
+	classify, err := middleware.ByRoute(map[string]seawall.Tier{"POST /v1/charges": seawall.Critical})
 	if err != nil {
 		return nil, err
 	}
 	hasher := middleware.NewHasher([]byte(os.Getenv("SEAWALL_SECRET")))
-	a.api = newAPI(middleware.Stack(a.stack, middleware.Config{
-		Classify: middleware.ByRoute(tiers()), Identify: identify(hasher),
-	}))
-	a.api.GET("/healthz", health(shared, time.Now()))
+	a.api = newAPI(middleware.Stack(a.stack, middleware.Config{Classify: classify, Identify: identify(hasher)}))
+	a.api.GET("/healthz", health(a.store, time.Now()))
 	a.api.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
 	a.api.GET("/seawall/", console(layers, modes, metrics))
 	return a, nil
@@ -163,6 +192,8 @@ func (a *app) close(ctx context.Context) error {
 	var errs []error
 	if a.stack != nil {
 		errs = append(errs, a.stack.Close(ctx))
+	} else if a.store != nil {
+		errs = append(errs, a.store.Close(ctx))
 	}
 	if a.client != nil {
 		errs = append(errs, a.client.Close())
