@@ -1,0 +1,56 @@
+GOLANGCI_LINT_VERSION := v2.15.0
+GOLANGCI_LINT := $(CURDIR)/bin/golangci-lint
+
+# Every folder with a go.mod is a module: this one, and those that keep heavy dependencies to themselves.
+VISIBLE := -not -path '*/.*/*' -not -path './bin/*'
+MODULES = $(shell find . -name go.mod $(VISIBLE) -exec dirname {} \; | sort)
+
+# Nothing here needs the commit in its binaries, and where git refuses to tell it (root in somebody else's
+# clone), go build fails.
+export GOFLAGS := $(shell go env GOFLAGS) -buildvcs=false
+# Modules are tested as users get them, whatever go.work a checkout may have.
+export GOWORK := off
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+
+.PHONY: deps
+deps: ## install redis-server, a C compiler and curl if missing (Debian, Ubuntu)
+	@scripts/deps.sh redis-server cc curl
+
+.PHONY: test
+test: deps ## run all tests with the race detector, on real redis-servers that they start and stop
+	@set -e; for m in $(MODULES); do \
+		echo "go test -race $$m"; \
+		(cd $$m && SEAWALL_REQUIRE_REDIS=1 CGO_ENABLED=1 go test -race -shuffle=on -timeout 11m ./...); \
+	done
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT)-$(GOLANGCI_LINT_VERSION) ## gofmt, go vet, golangci-lint, go mod tidy -diff
+	@files=$$(find . -name '*.go' $(VISIBLE) -exec "$$(go env GOROOT)/bin/gofmt" -l {} +); if [ -n "$$files" ]; then echo "not formatted (gofmt -w):"; echo "$$files"; exit 1; fi
+	@set -e; for m in $(MODULES); do \
+		echo "lint $$m"; \
+		(cd $$m && go vet ./... && $< run --allow-parallel-runners --config $(CURDIR)/.golangci.yml ./... && go mod tidy -diff); \
+	done
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT)-$(GOLANGCI_LINT_VERSION) ## format as lint wants it
+	@$< fmt --config $(CURDIR)/.golangci.yml
+
+# The version is part of the name, so a new one is installed.
+$(GOLANGCI_LINT)-$(GOLANGCI_LINT_VERSION):
+	@echo "installing golangci-lint $(GOLANGCI_LINT_VERSION) into bin (takes a minute or two)"
+	@GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	@mv $(GOLANGCI_LINT) $@
+
+.PHONY: cover
+cover: deps ## run the tests and print the coverage; cover.out is for go tool cover -html
+	SEAWALL_REQUIRE_REDIS=1 go test -coverprofile=cover.out -coverpkg=./... -timeout 11m ./...
+	go tool cover -func=cover.out | tail -1
+
+.PHONY: clean
+clean: ## remove what the other targets left
+	rm -rf bin cover.out

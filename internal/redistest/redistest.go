@@ -1,0 +1,325 @@
+//go:build unix
+
+package redistest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// RequireEnv names the environment variable that, set to 1, makes a missing redis-server a failure instead of
+// a reason to skip.
+const RequireEnv = "SEAWALL_REQUIRE_REDIS"
+
+const (
+	startTimeout = 15 * time.Second // generous: machines that run tests are busy
+	pingTimeout  = 200 * time.Millisecond
+	opTimeout    = 5 * time.Second
+)
+
+// Ports are drawn from firstPort to firstPort+ports-1, below what systems hand out to outgoing connections:
+// a stopped server's port stays free for its restart, and the port of its Cluster bus, 10000 higher, is free too.
+const (
+	firstPort = 12000
+	ports     = 10000
+)
+
+var errPortTaken = errors.New("port is taken")
+
+// Server is a redis-server process. It is safe for concurrent use.
+type Server struct {
+	t    testing.TB
+	path string
+	dir  string
+	log  string
+	port int
+	args []string
+
+	mu   sync.Mutex
+	proc *process // the latest one, running or not
+}
+
+// process is one run of redis-server.
+type process struct {
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when the process has been reaped
+}
+
+// Start starts redis-server with the given arguments after ours, so that they win, and returns when it answers.
+// The server is killed when the test ends; if the test failed, its log is printed.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		if os.Getenv(RequireEnv) == "1" {
+			t.Fatalf("redistest: redis-server is not on PATH, and %s=1 demands it", RequireEnv)
+		}
+		t.Skipf("redistest: redis-server is not on PATH; install it to run this test (make deps), or set %s=1 to fail instead", RequireEnv)
+	}
+	dir := t.TempDir() // before t.Cleanup: the folder outlives the server
+	s := &Server{t: t, path: path, dir: dir, log: filepath.Join(dir, "redis.log"), args: args}
+	t.Cleanup(func() {
+		s.Kill()
+		if t.Failed() {
+			t.Logf("redistest: log of %s:\n%s", s.Addr(), s.readLog())
+		}
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range 20 {
+		s.port = firstPort + rand.IntN(ports)
+		if err = s.run(); !errors.Is(err, errPortTaken) {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatalf("redistest: start: %v\n%s", err, s.readLog())
+	}
+	return s
+}
+
+// Addr returns the server's host:port.
+func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
+
+// URL returns the server's redis:// URL.
+func (s *Server) URL() string { return "redis://" + s.Addr() }
+
+// Client returns a new client with default options, closed when the test ends.
+func (s *Server) Client(t testing.TB) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{
+		Addr: s.Addr(),
+		// Its handshake is of no use with a server that does not know it.
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	t.Cleanup(func() { _ = c.Close() }) // the test may have closed it
+	return c
+}
+
+// Stop freezes the server with SIGSTOP: it accepts connections, thanks to the kernel, and never answers.
+func (s *Server) Stop() {
+	s.signal(syscall.SIGSTOP)
+	time.Sleep(5 * time.Millisecond) // lets a system call that is under way, such as writing an answer, end
+}
+
+// Cont thaws the server with SIGCONT; it then executes what it was sent meanwhile.
+func (s *Server) Cont() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig os.Signal) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.proc.cmd.Process.Signal(sig); err != nil {
+		s.t.Errorf("redistest: %s: %v: %v", s.Addr(), sig, err)
+	}
+}
+
+// Kill ends the server with SIGKILL, also if it is stopped, and returns when it is gone. Connections are
+// refused from then on. Killing a dead server does nothing.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc != nil {
+		s.proc.kill()
+	}
+}
+
+// launch starts cmd, tied to this process. The tie is to a thread, and Go ends threads (one that is left
+// locked, for example), so a goroutine keeps the thread to itself until the process has been reaped.
+func launch(cmd *exec.Cmd) (*process, error) {
+	tie(cmd)
+	p := &process{cmd: cmd, exited: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // its log says more
+			close(p.exited)
+		}
+	}()
+	return p, <-started
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // fails only if it is gone already
+	<-p.exited
+}
+
+// Restart kills the server if it runs and starts an empty one on the same port.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proc.kill()
+	deadline := time.Now().Add(startTimeout)
+	err := s.run()
+	for errors.Is(err, errPortTaken) && time.Now().Before(deadline) {
+		time.Sleep(50 * time.Millisecond)
+		err = s.run()
+	}
+	if err != nil {
+		t.Fatalf("redistest: restart: %v\n%s", err, s.readLog())
+	}
+}
+
+// CommandCalls returns how often the server has executed the command: the calls of its line in INFO
+// commandstats, 0 if it has none. Subcommands are named as there, such as "script|load". Asking counts as one
+// "info" and nothing else.
+func (s *Server) CommandCalls(t testing.TB, cmd string) int64 {
+	t.Helper()
+	info := s.admin(t, "INFO commandstats")
+	line, ok := field(info, "cmdstat_"+strings.ToLower(cmd))
+	if !ok {
+		return 0
+	}
+	calls, _, _ := strings.Cut(strings.TrimPrefix(line, "calls="), ",")
+	n, err := strconv.ParseInt(calls, 10, 64)
+	if err != nil {
+		t.Fatalf("redistest: INFO commandstats says %q of %s", line, cmd)
+	}
+	return n
+}
+
+// ResetStat sets the server's statistics to zero.
+func (s *Server) ResetStat(t testing.TB) {
+	t.Helper()
+	s.admin(t, "CONFIG RESETSTAT")
+}
+
+func (s *Server) admin(t testing.TB, command string) string {
+	t.Helper()
+	text, err := s.do(command, opTimeout)
+	if err != nil {
+		t.Fatalf("redistest: %s: %s: %v", s.Addr(), command, err)
+	}
+	return text
+}
+
+// do sends one command and returns its answer, a line or a text. It speaks the protocol itself: go-redis logs
+// every refused connection, and its handshake shows in the statistics.
+func (s *Server) do(command string, timeout time.Duration) (string, error) {
+	conn, err := net.DialTimeout("tcp", s.Addr(), timeout)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
+		return "", err
+	}
+	if _, err := fmt.Fprintf(conn, "%s\r\n", command); err != nil {
+		return "", err
+	}
+	r := bufio.NewReader(conn)
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimSpace(line)
+	if simple, ok := strings.CutPrefix(line, "+"); ok {
+		return simple, nil
+	}
+	length, ok := strings.CutPrefix(line, "$")
+	n, err := strconv.ParseUint(length, 10, 24)
+	if !ok || err != nil {
+		return "", fmt.Errorf("answer: %q", line)
+	}
+	text := make([]byte, n)
+	_, err = io.ReadFull(r, text)
+	return string(text), err
+}
+
+// run starts a process on s.port and waits until it answers. If it does not, none is left.
+func (s *Server) run() error {
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // the process has its own copy
+	offset, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	args := append([]string{
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--save", "", "--appendonly", "no",
+	}, s.args...)
+	cmd := exec.Command(s.path, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	p, err := launch(cmd)
+	if err != nil {
+		return err
+	}
+	s.proc = p
+
+	timeout := time.After(startTimeout)
+	for {
+		if err = s.ready(cmd.Process.Pid); err == nil {
+			return nil
+		}
+		select {
+		case <-p.exited:
+			if bytes.Contains(bytes.ToLower(s.readLog()[offset:]), []byte("address already in use")) {
+				return errPortTaken
+			}
+			return fmt.Errorf("redis-server exited: %v", cmd.ProcessState)
+		case <-timeout:
+			p.kill()
+			return fmt.Errorf("redis-server did not answer within %v: %w", startTimeout, err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// ready tells whether the process answers PING, and whether it is ours: while ours is about to find its port
+// taken, somebody else's may answer there.
+func (s *Server) ready(pid int) error {
+	if _, err := s.do("PING", pingTimeout); err != nil {
+		return err
+	}
+	info, err := s.do("INFO server", pingTimeout)
+	if err != nil {
+		return err
+	}
+	if got, _ := field(info, "process_id"); got != strconv.Itoa(pid) {
+		return fmt.Errorf("process %s answers on %s, not ours (%d)", got, s.Addr(), pid)
+	}
+	return nil
+}
+
+func (s *Server) readLog() []byte {
+	log, err := os.ReadFile(s.log)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return log
+}
+
+// field returns the value of a line of INFO.
+func field(info, name string) (string, bool) {
+	for line := range strings.Lines(info) {
+		if v, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(v), true
+		}
+	}
+	return "", false
+}
