@@ -3,6 +3,7 @@ package seawall_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -145,8 +146,10 @@ func setUp(t *testing.T) *fixture {
 	f := &fixture{store: &counted{Store: mem}, seen: &recorder{}, worker: newSwitch(t), modes: seawall.Fixed{}}
 	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
 		{Name: "api", Rate: ratelimit.PerDay(1), Burst: 3, Match: func(r *seawall.Request) bool { return r.Route != "/login" }},
-		{Name: "login", Rate: ratelimit.PerDay(1), Burst: 1, Match: func(r *seawall.Request) bool { return r.Route == "/login" },
-			OnFailure: seawall.FailClosed},
+		{
+			Name: "login", Rate: ratelimit.PerDay(1), Burst: 1, Match: func(r *seawall.Request) bool { return r.Route == "/login" },
+			OnFailure: seawall.FailClosed,
+		},
 	}})
 	require.NoError(t, err)
 	slots, err := concurrency.New(concurrency.Config{MaxInFlight: 2})
@@ -269,9 +272,7 @@ func TestModes(t *testing.T) {
 			}
 			f.admit(t, &seawall.Request{})
 			f.seen.take()
-			for k, v := range c.modes {
-				f.modes[k] = v
-			}
+			maps.Copy(f.modes, c.modes)
 			before := f.store.applies
 			d := f.admit(t, &seawall.Request{}).Decision()
 			assert.Equal(t, c.denied, d.Layer)

@@ -64,10 +64,10 @@ func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 // compose writes the script of the checks: prelude, check blocks, decision, commit blocks, reply. Check i
 // has KEYS[i] and, behind its mode, args[i] arguments. The modes are those of modeOf.
 func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
-	var head, tail strings.Builder
+	var head, tail, reply strings.Builder
 	head.WriteString(s.prelude)
 	head.WriteString("local all, enforced, mask = true, true, 0\n")
-	reply := "return {mask"
+	reply.WriteString("return {mask")
 	capacity := false
 	at := 0 // arguments so far
 	for i := range checks {
@@ -96,13 +96,13 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 		fmt.Fprintf(&head, "if %s then mask = mask + %d else all = false; if %s == '0' then enforced = false end end\n",
 			ok, 4<<i, mode)
 		fmt.Fprintf(&tail, "if all or enforced and (%s == '0' or %s == '2') then\n%send\n", mode, mode, v.fill(parts["commit"]))
-		reply += ", nh" + n + ", nl" + n
+		reply.WriteString(", nh" + n + ", nl" + n)
 		capacity = capacity || v.usedCapacity
 		at += args[i]
 	}
 	tail.WriteString("if enforced then mask = mask + 1 end\nif all then mask = mask + 2 end\n")
-	tail.WriteString(reply + "}\n")
-	text := head.String() + tail.String()
+	reply.WriteString("}\n")
+	text := head.String() + tail.String() + reply.String()
 	return &shape{text: text, script: redis.NewScript(text), capacity: capacity}, nil
 }
 

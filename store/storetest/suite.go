@@ -65,8 +65,11 @@ func burstThenRate(t *testing.T, s Subject) {
 
 func oddRates(t *testing.T, s Subject) {
 	for _, rate := range []ratelimit.Rate{
-		ratelimit.PerSecond(3), ratelimit.PerSecond(7), {Count: 11, Per: 2000 * time.Second}, ratelimit.PerSecond(999_999),
-		ratelimit.PerDay(1), {Count: 1, Per: 30 * 24 * time.Hour},
+		ratelimit.PerSecond(3), ratelimit.PerSecond(7),
+		{Count: 11, Per: 2000 * time.Second},
+		ratelimit.PerSecond(999_999),
+		ratelimit.PerDay(1),
+		{Count: 1, Per: 30 * 24 * time.Hour},
 	} {
 		for _, burst := range []int64{1, 3, 99} {
 			c := bucket(t, "odd", rate.String()+string(rune('a'+burst)), rate, burst, 1)
@@ -231,7 +234,7 @@ func slotsTaken(t *testing.T, s Subject) {
 	for i := range int64(3) {
 		c, r := s.take(t, lease(t, "a", 3))
 		require.True(t, r.Committed)
-		assert.Equal(t, int64(2-i), r.Remaining)
+		assert.Equal(t, 2-i, r.Remaining)
 		assert.Equal(t, int64(3), r.Limit)
 		held = append(held, c)
 	}

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,7 +75,8 @@ func (s Subject) apply2(t *testing.T, checks []seawall.Check) []seawall.Result {
 func menuOf(t *testing.T, a, b Subject, rnd *rand.Rand) []seawall.Check {
 	rates := []ratelimit.Rate{
 		ratelimit.PerSecond(1), ratelimit.PerSecond(3), ratelimit.PerSecond(1000), ratelimit.PerSecond(999_983),
-		{Count: 11, Per: 20 * time.Second}, ratelimit.PerMinute(100), ratelimit.PerHour(10),
+		{Count: 11, Per: 20 * time.Second},
+		ratelimit.PerMinute(100), ratelimit.PerHour(10),
 		{Count: 1, Per: 30 * 24 * time.Hour},
 	}
 	bursts := []int64{1, 2, 7, 20, 1000}
@@ -108,9 +110,9 @@ func pick(menu []seawall.Check, rnd *rand.Rand) []seawall.Check {
 }
 
 func describe(checks []seawall.Check) string {
-	text := ""
+	var text strings.Builder
 	for _, c := range checks {
-		text += fmt.Sprintf("%s of %v, cost %d, advisory %v; ", c.Limit.Name(), c.Key, c.Cost, c.Advisory)
+		fmt.Fprintf(&text, "%s of %v, cost %d, advisory %v; ", c.Limit.Name(), c.Key, c.Cost, c.Advisory)
 	}
-	return text
+	return text.String()
 }
