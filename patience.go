@@ -6,44 +6,41 @@ import (
 	"time"
 )
 
-// parts is into how many parts a wait is cut.
-const parts = 5
+// slicesOfWait is into how many parts a wait is cut.
+const slicesOfWait = 5
 
 // patience is a context that is done after a wait in which this process could have read an answer. The wait
 // is cut into slices, and a slice that ends late, because the process had no processor, counts no more than
 // one that ends in time: on a starved machine a store is not taken for slow because its answers lie unread.
-// It is not done when its parent is.
+// It begins when Done is first called, so a store that never waits costs no timer, and does not end because
+// its parent does.
 type patience struct {
-	context.Context // for values
-	slice           time.Duration
-	timer           *time.Timer
-	done            chan struct{}
+	parent context.Context // for values
+	slice  time.Duration
 
-	mu   sync.Mutex
-	left int // slices; 0 is done
-	over bool
+	mu      sync.Mutex
+	timer   *time.Timer
+	done    chan struct{}
+	left    int // slices
+	stopped bool
 }
 
 // patient returns a patience; stop must be called.
 func patient(parent context.Context, wait time.Duration) *patience {
-	p := &patience{Context: parent, slice: max(1, wait/parts), done: make(chan struct{}), left: parts}
-	p.mu.Lock() // until the timer is known
-	defer p.mu.Unlock()
-	p.timer = time.AfterFunc(p.slice, p.tick)
-	return p
+	return &patience{parent: parent, slice: max(1, wait/slicesOfWait), left: slicesOfWait}
 }
 
 func (p *patience) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.over:
-	case p.left == 1:
-		p.left, p.over = 0, true
-		close(p.done)
-	default:
-		p.left--
+	if p.stopped {
+		return
+	}
+	if p.left--; p.left > 0 {
 		p.timer.Reset(p.slice)
+	} else {
+		p.stopped = true
+		close(p.done)
 	}
 }
 
@@ -51,22 +48,35 @@ func (p *patience) tick() {
 func (p *patience) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.over = true
-	p.timer.Stop()
+	p.stopped = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// Done implements context.Context.
+func (p *patience) Done() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done == nil {
+		p.done = make(chan struct{})
+		p.timer = time.AfterFunc(p.slice, p.tick)
+	}
+	return p.done
+}
+
+// Err implements context.Context.
+func (p *patience) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left > 0 {
+		return nil
+	}
+	return context.DeadlineExceeded
 }
 
 // Deadline implements context.Context: when exactly the wait is over is not known before.
 func (p *patience) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
 
-// Done implements context.Context.
-func (p *patience) Done() <-chan struct{} { return p.done }
-
-// Err implements context.Context.
-func (p *patience) Err() error {
-	select {
-	case <-p.done:
-		return context.DeadlineExceeded
-	default:
-		return nil
-	}
-}
+// Value implements context.Context.
+func (p *patience) Value(key any) any { return p.parent.Value(key) }

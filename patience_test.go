@@ -12,12 +12,13 @@ import (
 func TestPatienceEndsAfterItsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
-		began := time.Now()
 		parent, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, 7))
 		cancel()
 		p := patient(parent, 5*time.Millisecond)
 		assert.NoError(t, p.Err(), "a parent that is done does not matter")
 		assert.Equal(t, 7, p.Value(key{}))
+		time.Sleep(time.Second) // nobody waits yet
+		began := time.Now()
 		<-p.Done()
 		assert.Equal(t, 5*time.Millisecond, time.Since(began))
 		assert.ErrorIs(t, p.Err(), context.DeadlineExceeded)
@@ -29,6 +30,7 @@ func TestPatienceEndsAfterItsWait(t *testing.T) {
 func TestPatienceStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := patient(context.Background(), 5*time.Millisecond)
+		p.Done()
 		time.Sleep(3 * time.Millisecond) // virtual
 		p.stop()
 		time.Sleep(time.Second)
@@ -40,6 +42,7 @@ func TestPatienceStopped(t *testing.T) {
 func TestPatienceDoesNotCountLostTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := patient(context.Background(), 5*time.Millisecond)
+		p.Done()
 		p.timer.Stop()
 		time.Sleep(50 * time.Millisecond)
 		p.tick()

@@ -47,18 +47,27 @@ type Request struct {
 // a limit or a local layer that earlier has met, and whose Admission is not done yet, is not evaluated again.
 func (r *Request) Continue(earlier *Request) {
 	if earlier.visits == nil {
-		earlier.visits = new(visits)
+		earlier.visits = newVisits()
 	}
 	r.visits = earlier.visits
 }
 
 // visits are the names of the limits and local layers that an HTTP request has met and not yet left.
-type visits struct{ names []string }
+type visits struct {
+	names []string
+	buf   [6]string
+}
+
+func newVisits() *visits {
+	v := new(visits)
+	v.names = v.buf[:0]
+	return v
+}
 
 // first tells whether this HTTP request meets name for the first time, and remembers it.
 func (r *Request) first(name string) bool {
 	if r.visits == nil {
-		r.visits = new(visits)
+		r.visits = newVisits()
 	}
 	if slices.Contains(r.visits.names, name) {
 		return false

@@ -1,0 +1,81 @@
+package seawall
+
+// enter asks the local layers and returns the worst outcome.
+func (a *Admission) enter() Outcome {
+	worst := Allowed
+	for _, l := range a.stack.layers {
+		if l.local == nil {
+			break
+		}
+		limit := l.Limits()[0]
+		m := l.modeOf(limit, a.request, l.mode(a.request))
+		if m == Off || worst == Denied || !a.request.first(l.Name()) {
+			continue
+		}
+		res, ticket := l.local.Enter(a.request, m)
+		a.parts = append(a.parts, part{
+			layer: l, mode: m, ticket: ticket, policy: limit.policy, from: a.locals, to: a.locals + 1,
+		})
+		a.checks = append(a.checks, Check{Limit: limit, Key: a.request.Key, Cost: 1, Advisory: m == LogOnly})
+		a.results = append(a.results, res)
+		a.locals++
+		if !res.Admitted && m == Enforce {
+			worst = Denied
+		} else if !res.Admitted {
+			worst = WouldDeny
+		}
+	}
+	return worst
+}
+
+// plan collects the checks of the other layers that are on and that this request meets for the first time.
+// Behind a local refusal in log-only mode no advisory check may commit, and none would be counted, so the
+// store is not asked about them; their layers keep their part.
+func (a *Admission) plan(local Outcome) {
+	for _, l := range a.stack.layers {
+		if l.local != nil {
+			continue
+		}
+		m := l.mode(a.request)
+		if m == Off {
+			continue
+		}
+		from := len(a.checks)
+		policy := ""
+		planned, err := l.planned(a.checks, a.request)
+		if err != nil {
+			a.stack.observer.Failed("plan of "+l.Name(), err)
+			a.broken = err
+		}
+		for _, c := range planned {
+			cm := l.modeOf(c.Limit, a.request, m)
+			if cm == Off || !a.request.first(c.Limit.name) {
+				continue
+			}
+			if policy == "" {
+				policy = c.Limit.policy
+			}
+			c.Advisory = cm == LogOnly
+			if !c.Advisory || local != WouldDeny {
+				a.checks = append(a.checks, c)
+			}
+		}
+		if policy != "" {
+			a.parts = append(a.parts, part{layer: l, mode: m, policy: policy, from: from, to: len(a.checks)})
+		}
+	}
+}
+
+// planned returns the checks that the layer appends to before, without those. If the layer panics it is not
+// known which of its limits concern r; then they are all of them, to follow their failure policies.
+func (l *layer) planned(before []Check, r *Request) (checks []Check, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			checks, err = nil, &panicError{p}
+			for _, limit := range l.Limits() {
+				checks = append(checks, Check{Limit: limit, Key: r.Key, Cost: 1})
+			}
+		}
+	}()
+	return l.Plan(before, r)[len(before):], nil
+}
