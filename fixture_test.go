@@ -174,4 +174,3 @@ func (f *fixture) admit(t *testing.T, r *seawall.Request) *seawall.Admission {
 	t.Cleanup(func() { a.Done(context.Background()) })
 	return a
 }
-
