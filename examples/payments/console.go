@@ -19,9 +19,7 @@ import (
 func console(layers []seawall.Layer, modes seawall.Modes, metrics prometheus.Gatherer) echo.HandlerFunc {
 	gates := map[string]seawall.Gate{}
 	for _, l := range layers {
-		if modes != nil {
-			gates[l.Name()] = modes.Gate(l.Name(), "")
-		}
+		gates[l.Name()] = modes.Gate(l.Name(), "")
 	}
 	return func(c echo.Context) error {
 		if !loopback(c.Request()) {
@@ -35,10 +33,7 @@ func console(layers []seawall.Layer, modes seawall.Modes, metrics prometheus.Gat
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "layer\tmode\tallowed\tdenied\twould_deny\tskipped")
 		for _, l := range layers {
-			mode := seawall.Enforce
-			if g := gates[l.Name()]; g != nil {
-				mode = g(&seawall.Request{})
-			}
+			mode := gates[l.Name()](&seawall.Request{})
 			n := counts[l.Name()]
 			fmt.Fprintf(w, "%s\t%v\t%.0f\t%.0f\t%.0f\t%.0f\n",
 				l.Name(), mode, n["allowed"], n["denied"], n["would_deny"], n["skipped"])

@@ -105,6 +105,14 @@ type app struct {
 	flags  *flags.Flags
 }
 
+// newFlags follows the file, or has the defaults in code without one.
+func newFlags(ctx context.Context, file string) (*flags.Flags, error) {
+	if file == "" {
+		return flags.New(flags.Config{})
+	}
+	return flags.OpenFile(ctx, file, flags.Config{})
+}
+
 // fullStore is what both stores are.
 type fullStore interface {
 	seawall.Store
@@ -134,18 +142,13 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 			err = errors.Join(err, a.close(context.WithoutCancel(ctx)))
 		}
 	}()
-	var modes seawall.Modes
-	var scale func() float64
-	if o.flagsFile != "" {
-		if a.flags, err = flags.OpenFile(ctx, o.flagsFile, flags.Config{}); err != nil {
-			return nil, fmt.Errorf("flag -flags: %w", err)
-		}
-		modes, scale = a.flags, a.flags.Scale
+	if a.flags, err = newFlags(ctx, o.flagsFile); err != nil {
+		return nil, fmt.Errorf("flag -flags: %w", err)
 	}
 	if a.store, err = a.newStore(o); err != nil {
 		return nil, err
 	}
-	layers, worker, err := o.layers(scale)
+	layers, worker, err := o.layers(a.flags.Scale)
 	if err != nil {
 		return nil, err
 	}
@@ -157,14 +160,12 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a.stack, err = seawall.New(seawall.Config{Store: a.store, Modes: modes, Observer: telemetry}, layers...)
+	a.stack, err = seawall.New(seawall.Config{Store: a.store, Modes: a.flags, Observer: telemetry}, layers...)
 	if err != nil {
 		return nil, err
 	}
-	if a.flags != nil { // policies' flags are known only now
-		if err := a.flags.Err(); err != nil {
-			return nil, fmt.Errorf("flag -flags: %s: %w", o.flagsFile, err)
-		}
+	if err := a.flags.Err(); err != nil { // the policies' flags are known only now
+		return nil, fmt.Errorf("flag -flags: %s: %w", o.flagsFile, err)
 	}
 	classify, err := middleware.ByRoute(map[string]seawall.Tier{"POST /v1/charges": seawall.Critical})
 	if err != nil {
@@ -174,7 +175,7 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	a.api = newAPI(middleware.Stack(a.stack, middleware.Config{Classify: classify, Identify: identify(hasher)}))
 	a.api.GET("/healthz", health(a.store, time.Now()))
 	a.api.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
-	a.api.GET("/seawall/", console(layers, modes, metrics))
+	a.api.GET("/seawall/", console(layers, a.flags, metrics))
 	return a, nil
 }
 
