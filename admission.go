@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
@@ -22,11 +21,12 @@ type Admission struct {
 	started  time.Time
 	entered  time.Duration // how long the local layers took
 	met      int           // limits and local layers that the HTTP request had met before
-	done     atomic.Bool
+	done     bool
 
 	partsBuf   [4]part
 	checksBuf  [6]Check
 	resultsBuf [6]Result
+	leasesBuf  [2]Lease
 }
 
 // Decision returns what becomes of the request.

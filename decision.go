@@ -38,8 +38,11 @@ func (a *Admission) walk() {
 		p := &a.parts[i]
 		answered := a.answered(p)
 		p.outcome, p.decisive = Allowed, p.from
-		if d.Denied || len(answered) == 0 || advised && !a.enforces(p) {
+		switch enforced := a.enforced(p); {
+		case d.Denied || len(answered) == 0 || advised && enforced < 0:
 			p.outcome, p.decisive = Skipped, -1
+		case advised:
+			p.decisive = enforced
 		}
 		for j := p.from; j < p.from+len(answered); j++ {
 			switch res := &a.results[j]; {
@@ -67,14 +70,14 @@ func (a *Admission) answered(p *part) []Result {
 	return a.results[min(p.from, len(a.results)):min(p.to, len(a.results))]
 }
 
-// enforces tells whether any of the part's checks could refuse.
-func (a *Admission) enforces(p *part) bool {
+// enforced returns the part's first check that could refuse, or -1.
+func (a *Admission) enforced(p *part) int {
 	for j := p.from; j < p.to; j++ {
 		if !a.checks[j].Advisory {
-			return true
+			return j
 		}
 	}
-	return false
+	return -1
 }
 
 func longest(a, b time.Duration) time.Duration {

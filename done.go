@@ -8,12 +8,13 @@ import (
 // Done gives back what the request holds. It is idempotent. It waits for the store, at most Config.Wait,
 // only if the request held one of its caller's last slots.
 func (a *Admission) Done(ctx context.Context) {
-	if !a.done.CompareAndSwap(false, true) {
+	if a.done {
 		return
 	}
+	a.done = true
 	a.request.forget(a.met)
 	a.leave()
-	a.release(context.WithoutCancel(ctx))
+	a.release(ctx)
 }
 
 func (a *Admission) leave() {
@@ -31,8 +32,7 @@ func (a *Admission) leave() {
 
 func (a *Admission) release(ctx context.Context) {
 	defer a.guard("release")
-	var buf [4]Lease
-	leases := buf[:0]
+	leases := a.leasesBuf[:0]
 	wait := false
 	for i := a.locals; i < len(a.results); i++ {
 		c, res := &a.checks[i], &a.results[i]
@@ -46,7 +46,7 @@ func (a *Admission) release(ctx context.Context) {
 	}
 	if wait {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, a.stack.wait)
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), a.stack.wait)
 		defer cancel()
 	}
 	if err := a.stack.store.Release(ctx, leases...); err != nil {

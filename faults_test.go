@@ -93,3 +93,64 @@ func TestEveryQuestionEnds(t *testing.T) {
 		assert.Zero(t, seen.open)
 	}
 }
+
+// TestAPanickingLocalLayerGuardsNothingAndBreaksNothing has the worker shedder panic: the others still decide.
+func TestAPanickingLocalLayerGuardsNothingAndBreaksNothing(t *testing.T) {
+	f := setUp(t)
+	f.worker.panics = true
+	assert.False(t, f.admit(t, &seawall.Request{Route: "/login"}).Decision().Denied)
+	d := f.admit(t, &seawall.Request{Route: "/login"}).Decision()
+	assert.True(t, d.Denied, "login has a bucket of one")
+	assert.Equal(t, seawall.CauseQuota, d.Cause)
+	assert.Equal(t, []string{"verdict of workershed", "verdict of workershed"}, f.seen.failed)
+	f.store.fail = func(context.Context) error { panic("driver bug") }
+	assert.Equal(t, seawall.CauseUnavailable, f.admit(t, &seawall.Request{Route: "/login"}).Decision().Cause)
+}
+
+// panicky are modes whose gates panic.
+type panicky struct{}
+
+func (panicky) Gate(string, string) seawall.Gate {
+	return func(*seawall.Request) seawall.Mode { panic("flag bug") }
+}
+
+func TestAPanickingGateEnforces(t *testing.T) {
+	f := setUp(t)
+	slots, err := concurrency.New(concurrency.Config{MaxInFlight: 1})
+	require.NoError(t, err)
+	s, err := seawall.New(seawall.Config{Store: f.store, Modes: panicky{}}, slots)
+	require.NoError(t, err)
+	a := s.Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("caller")})
+	defer a.Done(t.Context())
+	assert.False(t, a.Decision().Denied)
+	b := s.Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("caller")})
+	defer b.Done(t.Context())
+	assert.True(t, b.Decision().Denied)
+}
+
+// TestBehindAnAdvisoryRefusalTheEnforcedPolicyIsCounted has a log-only layer refuse in front of a layer with
+// a log-only policy, which refuses too, and an enforced one, which admits.
+func TestBehindAnAdvisoryRefusalTheEnforcedPolicyIsCounted(t *testing.T) {
+	store, seen := memstore.New(memstore.Config{}), &recorder{}
+	t.Cleanup(func() { assert.NoError(t, store.Close(context.Background())) })
+	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
+		{Name: "new", Rate: ratelimit.PerDay(1), Burst: 1}, {Name: "old", Rate: ratelimit.PerDay(1), Burst: 100},
+	}})
+	require.NoError(t, err)
+	slots, err := concurrency.New(concurrency.Config{MaxInFlight: 1})
+	require.NoError(t, err)
+	s, err := seawall.New(seawall.Config{
+		Store: store, Observer: seen, Modes: seawall.Fixed{"concurrency": seawall.LogOnly, "ratelimit:new": seawall.LogOnly},
+	}, slots, rate)
+	require.NoError(t, err)
+	for range 2 {
+		a := s.Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("caller")})
+		defer a.Done(t.Context())
+	}
+	assert.Equal(t, []string{"concurrency:in-flight log-only would_deny", "ratelimit:old enforce allowed"}, seen.take()[2:])
+}
+
+func TestNewRefusesNilLayers(t *testing.T) {
+	_, err := seawall.New(seawall.Config{}, (*ratelimit.Limiter)(nil))
+	assert.ErrorContains(t, err, "nil *ratelimit.Limiter")
+}

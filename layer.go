@@ -30,6 +30,11 @@ type Sizer interface {
 	Workers() int64
 }
 
+// Typical is a Layer that can name a check like those of most requests, for a store to get ready.
+type Typical interface {
+	Typical() Check
+}
+
 // Cause is why a request was refused.
 type Cause uint8
 

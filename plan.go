@@ -12,7 +12,7 @@ func (a *Admission) enter() Outcome {
 		if m == Off || worst == Denied || !a.request.first(l.Name()) {
 			continue
 		}
-		res, ticket := l.local.Enter(a.request, m)
+		res, ticket := a.verdict(l, m)
 		a.parts = append(a.parts, part{
 			layer: l, mode: m, ticket: ticket, policy: limit.policy, from: a.locals, to: a.locals + 1,
 		})
@@ -26,6 +26,17 @@ func (a *Admission) enter() Outcome {
 		}
 	}
 	return worst
+}
+
+// verdict asks a local layer. One that panics admits.
+func (a *Admission) verdict(l *layer, m Mode) (res Result, ticket Ticket) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.stack.observer.Failed("verdict of "+l.Name(), &panicError{p})
+			res, ticket = Result{Admitted: true, Fallback: true}, 0
+		}
+	}()
+	return l.local.Enter(a.request, m)
 }
 
 // plan collects the checks of the other layers that are on and that this request meets for the first time.

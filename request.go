@@ -41,13 +41,14 @@ type Request struct {
 	Authenticated bool
 
 	visits *visits
+	own    visits
 }
 
 // Continue makes r count as the same HTTP request as earlier, for middlewares that are mounted one by one:
 // a limit or a local layer that earlier has met, and whose Admission is not done yet, is not evaluated again.
 func (r *Request) Continue(earlier *Request) {
 	if earlier.visits == nil {
-		earlier.visits = newVisits()
+		earlier.newVisits()
 	}
 	r.visits = earlier.visits
 }
@@ -58,16 +59,15 @@ type visits struct {
 	buf   [6]string
 }
 
-func newVisits() *visits {
-	v := new(visits)
-	v.names = v.buf[:0]
-	return v
+func (r *Request) newVisits() {
+	r.own.names = r.own.buf[:0]
+	r.visits = &r.own
 }
 
 // first tells whether this HTTP request meets name for the first time, and remembers it.
 func (r *Request) first(name string) bool {
 	if r.visits == nil {
-		r.visits = newVisits()
+		r.newVisits()
 	}
 	if slices.Contains(r.visits.names, name) {
 		return false
@@ -92,9 +92,4 @@ func (r *Request) forget(n int) {
 }
 
 // Units returns the cost, at least 1.
-func (r *Request) Units() int64 {
-	if r.Cost == 0 {
-		return 1
-	}
-	return r.Cost
-}
+func (r *Request) Units() int64 { return max(1, r.Cost) }

@@ -41,6 +41,8 @@ type Sharer interface {
 	Rule
 	// Share returns the rule of what one of n instances, at least 1, may use on its own.
 	Share(n int64) Rule
+	// Bounds tells whether what this instance holds by itself can exceed the limit, whatever others hold.
+	Bounds() bool
 }
 
 // Env is what a store tells a rule: its clock, its fleet and who asks.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"time"
 )
 
@@ -88,13 +89,20 @@ func New(cfg Config, layers ...Layer) (*Stack, error) {
 		return nil, fmt.Errorf("seawall: layer %q needs Config.Store", remote[0].Name())
 	}
 	s.layers = append(s.layers, remote...)
+	s.prepare(remote)
 	s.join()
 	return s, nil
 }
 
 func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, error) {
+	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("seawall: a layer is a nil %T", l)
+	}
 	r := &layer{Layer: l, policies: map[*Limit]Gate{}}
 	r.local, _ = l.(Local)
+	if r.local != nil && len(l.Limits()) != 1 {
+		return nil, fmt.Errorf("seawall: local layer %q has %d limits; want one, which stands for it", l.Name(), len(l.Limits()))
+	}
 	unique := func(name string) error {
 		if names[name] {
 			return fmt.Errorf("seawall: %q is in the stack twice", name)
@@ -122,6 +130,23 @@ func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, er
 	return r, nil
 }
 
+// prepare shows the store what a typical request asks.
+func (s *Stack) prepare(layers []*layer) {
+	p, ok := s.store.(Preparer)
+	if !ok {
+		return
+	}
+	var checks []Check
+	for _, l := range layers {
+		if t, ok := l.Layer.(Typical); ok {
+			checks = append(checks, t.Typical())
+		}
+	}
+	if len(checks) > 0 {
+		p.Prepare(checks)
+	}
+}
+
 // join announces the fleet's layer to the store.
 func (s *Stack) join() {
 	m, ok := s.store.(Member)
@@ -136,19 +161,24 @@ func (s *Stack) join() {
 }
 
 // mode is the layer's own mode for r.
-func (l *layer) mode(r *Request) Mode {
-	if l.gate == nil {
-		return Enforce
-	}
-	return l.gate(r)
-}
+func (l *layer) mode(r *Request) Mode { return ask(l.gate, r) }
 
 // modeOf is the mode of one of the layer's limits, given the layer's own.
 func (l *layer) modeOf(limit *Limit, r *Request, own Mode) Mode {
-	if g := l.policies[limit]; g != nil {
-		return max(own, g(r))
+	return max(own, ask(l.policies[limit], r))
+}
+
+// ask returns what the gate says. Without a gate, or if it panics, that is Enforce.
+func ask(g Gate, r *Request) (m Mode) {
+	if g == nil {
+		return Enforce
 	}
-	return own
+	defer func() {
+		if recover() != nil {
+			m = Enforce
+		}
+	}()
+	return g(r)
 }
 
 // closer is what a store that works in the background has.

@@ -29,6 +29,12 @@ type Lease struct {
 	Last bool
 }
 
+// Preparer is implemented by stores whose first decision is slower than the next ones.
+type Preparer interface {
+	// Prepare has the store get ready, in the background, for requests with checks like the given ones.
+	Prepare(checks []Check)
+}
+
 // Member is implemented by stores that know how many instances share them.
 type Member interface {
 	// Join announces this instance's workers, at least 1, and what it holds of the fleet, and keeps doing

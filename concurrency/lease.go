@@ -156,7 +156,7 @@ func Describe(n, slots int64, ok, committed bool, c *seawall.Check) seawall.Resu
 		res.RetryAfter = retry
 	}
 	res.Remaining = max(0, slots-n)
-	res.Last = committed && !c.CountOnly && res.Remaining*4 <= slots
+	res.Last = committed && !c.CountOnly && res.Remaining <= slots/4
 	return res
 }
 
@@ -167,6 +167,9 @@ func (l *Lease) Share(n int64) seawall.Rule {
 	}
 	return &Lease{slots: max(1, l.slots/n), ttl: l.ttl}
 }
+
+// Bounds implements seawall.Sharer.
+func (l *Lease) Bounds() bool { return true }
 
 // Script implements seawall.Rule.
 func (l *Lease) Script() string { return leaseLua }

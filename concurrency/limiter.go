@@ -71,3 +71,8 @@ func (l *Limiter) Plan(dst []seawall.Check, r *seawall.Request) []seawall.Check 
 	}
 	return append(dst, seawall.Check{Limit: l.limit, Rule: l.rule, Key: r.Key, Cost: 1})
 }
+
+// Typical implements seawall.Typical.
+func (l *Limiter) Typical() seawall.Check {
+	return seawall.Check{Limit: l.limit, Rule: l.rule, Key: seawall.NewKey("typical"), Cost: 1}
+}

@@ -27,6 +27,9 @@ type Client interface {
 	RemoveHandler(eventType openfeature.EventType, callback openfeature.EventCallback)
 }
 
+// locator is a Source that knows where a flag is written, as "path:line: ".
+type locator interface{ Where(flag string) string }
+
 // Source is what feeds the provider, if it can fail on its own and knows: a [FileProvider] does.
 type Source interface {
 	// Errors counts what went wrong so far.

@@ -47,6 +47,9 @@ func (f *Flags) evaluate(q question) {
 		if f.ctx.Err() != nil { // closed: what looks like an error may be only that
 			break
 		}
+		if l, ok := f.cfg.Source.(locator); ok && err != nil {
+			err = fmt.Errorf("%s%w", l.Where(g.name()), err)
+		}
 		f.mu.Lock()
 		if err == nil && keep() {
 			f.publish()

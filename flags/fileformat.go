@@ -39,6 +39,26 @@ func parseFile(path string, data []byte) (map[string]memprovider.InMemoryFlag, e
 	return flags, nil
 }
 
+// flagLines returns the line of each flag of a file that parseFile has accepted.
+func flagLines(path string, data []byte) map[string]int {
+	lines := map[string]int{}
+	root, err := readJSON(path, data)
+	if err != nil {
+		return lines
+	}
+	members, _ := root.value.([]member)
+	for _, m := range members {
+		flags, ok := m.value.([]member)
+		if m.name != "flags" || !ok {
+			continue
+		}
+		for _, f := range flags {
+			lines[f.name] = f.nameLine
+		}
+	}
+	return lines
+}
+
 func (p flagFile) flags(all member) (map[string]memprovider.InMemoryFlag, error) {
 	members, ok := all.value.([]member)
 	if !ok {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -37,6 +36,7 @@ type FileProvider struct {
 
 	mu      sync.Mutex
 	problem error
+	lines   map[string]int // of the flags served
 
 	seen    []byte // what was last read; run's alone
 	closing sync.Once
@@ -57,7 +57,7 @@ func NewFileProvider(path string, logger *slog.Logger) (*FileProvider, error) {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("flags: %w", err)
 	}
@@ -72,6 +72,7 @@ func NewFileProvider(path string, logger *slog.Logger) (*FileProvider, error) {
 		path:            path,
 		log:             logger,
 		seen:            data,
+		lines:           flagLines(path, data),
 		closed:          make(chan struct{}),
 		stopped:         make(chan struct{}),
 	}
@@ -162,7 +163,7 @@ func watchDir(dir string) (*fsnotify.Watcher, error) {
 // read serves the file's flags if its content is another one. It compares contents, not times and sizes,
 // which two quick writes can have in common; flag files are small.
 func (p *FileProvider) read() {
-	data, err := os.ReadFile(p.path)
+	data, err := readFile(p.path)
 	if err != nil {
 		if old := p.Err(); p.seen != nil || old == nil || old.Error() != err.Error() {
 			p.fail(err)
@@ -179,8 +180,25 @@ func (p *FileProvider) read() {
 		p.fail(err)
 		return
 	}
-	p.setProblem(nil)
+	p.accept(flagLines(p.path, data))
 	p.flags.UpdateFlags(flags)
+}
+
+// accept notes that the file is good, and where its flags are.
+func (p *FileProvider) accept(lines map[string]int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problem, p.lines = nil, lines
+}
+
+// Where returns "path:line: " of a flag, or "" if it is not in the file.
+func (p *FileProvider) Where(flag string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if line, ok := p.lines[flag]; ok {
+		return fmt.Sprintf("%s:%d: ", p.path, line)
+	}
+	return ""
 }
 
 // fail counts and logs a problem.

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -249,7 +251,7 @@ func TestOpenFileRefuses(t *testing.T) {
 	}
 	refuse(path, flags.Config{})
 	write(t, path, modeFile("bad"))
-	refuse(`flags: `+path+`: flag "seawall-ratelimit-mode": "enforcee" is not a mode; want "enforce" or "log-only"`, flags.Config{})
+	refuse(`flags: `+path+`:2: flag "seawall-ratelimit-mode": "enforcee" is not a mode; want "enforce" or "log-only"`, flags.Config{})
 	write(t, path, modeFile("dangling"))
 	refuse(path+":5: defaultVariant", flags.Config{})
 	write(t, path, modeFile("on"))
@@ -268,4 +270,21 @@ func TestTwoFilesDoNotGetInEachOthersWay(t *testing.T) {
 	require.NoError(t, b.Close())
 	write(t, dir+"/a.json", modeFile("dark"))
 	becomes(t, seawall.LogOnly, a.Gate("ratelimit", ""))
+}
+
+func TestAFileThatIsNone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "flags.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"flags":{}}`), 0o600))
+	p, err := flags.NewFileProvider(path, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, syscall.Mkfifo(path, 0o600)) // to read it would block
+	require.Eventually(t, func() bool { return p.Err() != nil }, soon, 5*time.Millisecond)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.WriteFile(path, make([]byte, 2<<20), 0o600))
+	require.Eventually(t, func() bool { return strings.Contains(p.Err().Error(), "larger") }, soon, 5*time.Millisecond)
+	require.NoError(t, os.WriteFile(path, []byte(`{"flags":{}}`), 0o600))
+	require.Eventually(t, func() bool { return p.Err() == nil }, soon, 5*time.Millisecond)
+	p.Shutdown()
 }

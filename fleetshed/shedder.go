@@ -81,8 +81,13 @@ func (s *Shedder) Workers() int64 { return s.workers }
 // Plan implements seawall.Layer.
 func (s *Shedder) Plan(dst []seawall.Check, r *seawall.Request) []seawall.Check {
 	c := seawall.Check{Limit: s.ordinary, Rule: s.rule, Key: s.fleet, Cost: 1}
-	if r.Tier == seawall.Critical {
+	if r.Tier >= seawall.Critical {
 		c.Limit, c.CountOnly = s.critical, true
 	}
 	return append(dst, c)
+}
+
+// Typical implements seawall.Typical.
+func (s *Shedder) Typical() seawall.Check {
+	return seawall.Check{Limit: s.ordinary, Rule: s.rule, Key: s.fleet, Cost: 1}
 }

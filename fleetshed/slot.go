@@ -50,6 +50,9 @@ func (s *slot) Result(n int64, ok, committed bool, env seawall.Env, c *seawall.C
 // Share implements seawall.Sharer: this instance's own workers, whose store knows of no fleet.
 func (s *slot) Share(int64) seawall.Rule { return s }
 
+// Bounds implements seawall.Sharer: the fleet may be larger than this instance has heard.
+func (s *slot) Bounds() bool { return false }
+
 // Script implements seawall.Rule: a check of its own, and the rest as for any lease.
 func (s *slot) Script() string { return slotLua + s.Lease.Script() }
 

@@ -20,7 +20,8 @@ const (
 // Limits in log-only mode are not shown, and none whose numbers the store did not give. A refused client is
 // told of no window that ends after the wait it is told, in seconds; 0 is none.
 func setQuota(h http.Header, a *seawall.Admission, wait int64) {
-	var policies, limits []byte
+	var bufs [2][96]byte
+	policies, limits := bufs[0][:0], bufs[1][:0]
 	checks := a.Checks()
 	for i, res := range a.Results() {
 		b, ok := checks[i].Rule.(*ratelimit.Bucket)

@@ -4,9 +4,12 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
+	"hash"
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,28 +21,38 @@ type Identify func(c echo.Context, r *seawall.Request) error
 
 // Hasher turns secrets and addresses into keys that tell neither: 128 bits of their HMAC-SHA-256. It is safe
 // for concurrent use.
-type Hasher struct{ secret []byte }
+type Hasher struct{ pool sync.Pool }
 
 // NewHasher returns a Hasher. All instances that share a store must have the same secret, of at least 32
 // random bytes, or a caller is another one on each. Without a secret the hash is still one-way for API keys,
 // but whoever reads the store can find out addresses by trying them all.
 func NewHasher(secret []byte) *Hasher {
 	whole := sha256.Sum256(secret) // HMAC takes a short secret for the same one with zeros behind
-	return &Hasher{secret: append([]byte("seawall/v1\x00"), whole[:]...)}
+	secret = append([]byte("seawall/v1\x00"), whole[:]...)
+	return &Hasher{pool: sync.Pool{New: func() any { return &scratch{mac: hmac.New(sha256.New, secret)} }}}
 }
 
 // Key returns the key of a secret of the given kind, such as "key" or "login", from its parts.
 func (h *Hasher) Key(kind string, parts ...string) seawall.Key {
-	mac := hmac.New(sha256.New, h.secret)
-	for _, p := range append([]string{kind}, parts...) {
-		var size [8]byte
-		for i, n := 0, len(p); i < len(size); i, n = i+1, n>>8 {
-			size[i] = byte(n)
-		}
-		mac.Write(size[:])
-		mac.Write([]byte(p))
+	s := h.pool.Get().(*scratch)
+	defer h.pool.Put(s)
+	s.mac.Reset()
+	s.text = appendPart(s.text[:0], kind)
+	for _, p := range parts {
+		s.text = appendPart(s.text, p)
 	}
-	return seawall.NewKey(kind, base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16]))
+	s.mac.Write(s.text)
+	s.text = s.mac.Sum(s.text[:0])
+	return seawall.NewKey(kind, base64.RawURLEncoding.EncodeToString(s.text[:16]))
+}
+
+type scratch struct {
+	mac  hash.Hash
+	text []byte
+}
+
+func appendPart(b []byte, p string) []byte {
+	return append(binary.LittleEndian.AppendUint64(b, uint64(len(p))), p...)
 }
 
 // ByAddress identifies callers by client address: IPv4 addresses, also mapped ones, as they are, IPv6 by

@@ -122,6 +122,11 @@ func (l *Limiter) Plan(dst []seawall.Check, r *seawall.Request) []seawall.Check 
 	return dst
 }
 
+// Typical implements seawall.Typical.
+func (l *Limiter) Typical() seawall.Check {
+	return seawall.Check{Limit: l.limits[0], Rule: l.rules()[0], Key: seawall.NewKey("typical"), Cost: 1}
+}
+
 // rules returns the policies' buckets at the present scale. A caller's debt is kept in time across scales.
 func (l *Limiter) rules() []*Bucket {
 	b := l.buckets.Load()

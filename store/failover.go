@@ -47,29 +47,58 @@ func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 			checks[i].ID = f.lastID.Add(1)
 		}
 	}
-	base := len(dst)
-	dst, err := f.shared.Apply(ctx, dst, checks)
+	results, err := f.shared.Apply(ctx, dst, checks)
 	if err != nil {
-		return f.decide(dst[:base], checks), err
+		return f.decide(dst, checks), err
 	}
-	f.mirror(checks, dst[base:])
-	return dst, nil
+	f.mirror(checks, results[len(dst):])
+	return results, nil
 }
 
-// mirror counts in the local store what the shared one granted.
+// mirror counts in the local store what the shared one granted. While slots that were granted locally are not
+// known to the shared store, it may grant one too many: then this instance's own count refuses it, and what
+// the request took is given back, its tokens aside.
 func (f *Failover) mirror(checks []seawall.Check, results []seawall.Result) {
 	var buf [4]seawall.Check
 	granted := buf[:0]
 	for i := range checks {
 		if results[i].Committed && shares(&checks[i]) {
 			c := checks[i]
-			c.Advisory, c.CountOnly = false, true
+			c.CountOnly = c.Advisory || c.CountOnly || !c.Rule.(seawall.Sharer).Bounds()
+			c.Advisory = false
 			granted = append(granted, c)
 		}
 	}
-	if len(granted) > 0 {
-		var res [4]seawall.Result
-		_, _ = f.local.Apply(context.Background(), res[:0], granted) // a store in memory fails only once it is closed
+	if len(granted) == 0 {
+		return
+	}
+	var res [4]seawall.Result
+	counted, err := f.local.Apply(context.Background(), res[:0], granted)
+	if err != nil { // it is closed
+		return
+	}
+	next, refused := 0, false
+	for i := range checks {
+		if results[i].Committed && shares(&checks[i]) {
+			if own := counted[next]; !own.Admitted {
+				results[i], refused = own, true
+			}
+			next++
+		}
+	}
+	if refused {
+		f.giveBack(checks, results)
+	}
+}
+
+// giveBack releases the leases that the shared store granted to a request that is refused after all.
+func (f *Failover) giveBack(checks []seawall.Check, results []seawall.Result) {
+	for i := range checks {
+		results[i].Committed = false
+		if h, ok := checks[i].Rule.(seawall.Holder); ok {
+			c := &checks[i]
+			_ = f.shared.Release(context.Background(), seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID})
+		}
 	}
 }
 
@@ -119,6 +148,13 @@ func shares(c *seawall.Check) bool {
 // Release implements seawall.Store.
 func (f *Failover) Release(ctx context.Context, leases ...seawall.Lease) error {
 	return errors.Join(f.local.Release(ctx, leases...), f.shared.Release(ctx, leases...))
+}
+
+// Prepare implements seawall.Preparer, if the shared store does.
+func (f *Failover) Prepare(checks []seawall.Check) {
+	if p, ok := f.shared.(seawall.Preparer); ok {
+		p.Prepare(checks)
+	}
 }
 
 // Join implements seawall.Member, if the shared store does.

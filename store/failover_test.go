@@ -177,3 +177,37 @@ func TestNewFailoverWantsTwoStores(t *testing.T) {
 	_, err := store.NewFailover(nil, nil)
 	assert.ErrorContains(t, err, "nil store")
 }
+
+// TestAGrantTooManyIsRefused has the shared store forget a slot that is held, as one that never heard of a
+// slot granted locally.
+func TestAGrantTooManyIsRefused(t *testing.T) {
+	f := setUp(t)
+	f.shared.gone = true
+	var held [][]seawall.Check
+	for range 2 {
+		checks, results, _ := f.request("a")
+		require.True(t, results[1].Committed)
+		held = append(held, checks)
+	}
+	f.shared.gone = false
+	for range 2 {
+		checks, results, err := f.request("a")
+		require.NoError(t, err)
+		require.True(t, results[1].Committed)
+		held = append(held, checks)
+	}
+	used := f.Fleet().Used
+	_, results, err := f.request("a") // the shared store knows of two only
+	require.NoError(t, err)
+	assert.False(t, results[1].Admitted, "a fifth in flight")
+	assert.GreaterOrEqual(t, results[1].RetryAfter, time.Second)
+	for i, r := range results {
+		assert.False(t, r.Committed, "check %d", i)
+	}
+	assert.Equal(t, used, f.Fleet().Used, "its slot of the fleet went back")
+	for _, checks := range held {
+		f.release(t, checks)
+	}
+	_, results, _ = f.request("a")
+	assert.True(t, results[1].Committed)
+}

@@ -12,6 +12,9 @@ import (
 // maxWork is the longest that a request may ask its handler to work, in milliseconds.
 const maxWork = 60_000
 
+// maxWrite is how long a client may take to read an answer.
+const maxWrite = 10 * time.Second
+
 // newAPI returns the API, with protect in front of every /v1 route.
 func newAPI(protect echo.MiddlewareFunc) *echo.Echo {
 	e := echo.New()
@@ -36,6 +39,10 @@ func work(answer echo.Map) echo.HandlerFunc {
 				return echo.NewHTTPError(http.StatusBadRequest, "ms must be a whole number from 0 to 60000")
 			}
 			time.Sleep(time.Duration(ms) * time.Millisecond) // stands for work
+		}
+		// A client that does not read its answer must not keep a stopping instance waiting.
+		if err := http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(maxWrite)); err != nil {
+			return err
 		}
 		return c.JSON(http.StatusOK, answer)
 	}

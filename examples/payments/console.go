@@ -45,9 +45,18 @@ func console(layers []seawall.Layer, modes seawall.Modes, metrics prometheus.Gat
 	}
 }
 
+// loopback tells whether a request comes from this machine and was meant for it: not through a proxy here,
+// and not from a page of somebody's whose name points here.
 func loopback(r *http.Request) bool {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	return err == nil && net.ParseIP(host).IsLoopback()
+	local := func(hostport string) bool {
+		host, _, err := net.SplitHostPort(hostport)
+		if err != nil {
+			host = hostport
+		}
+		return host == "localhost" || net.ParseIP(host).IsLoopback()
+	}
+	forwarded := r.Header.Get("Forwarded") + r.Header.Get(echo.HeaderXForwardedFor) + r.Header.Get(echo.HeaderXRealIP)
+	return local(r.RemoteAddr) && local(r.Host) && forwarded == ""
 }
 
 // decisions sums seawall_decisions_total by layer and outcome.

@@ -209,3 +209,19 @@ func TestCallersAreTheirKeysOrAddresses(t *testing.T) {
 	assert.NotContains(t, scrape, "sk_")
 	assert.NotContains(t, scrape, "127.0.0.1")
 }
+
+func TestTheConsoleIsForThisMachine(t *testing.T) {
+	i := start(t)
+	for name, value := range map[string]string{"Host": "evil.example", "X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, i.url+"/seawall/", http.NoBody)
+		require.NoError(t, err)
+		req.Header.Set(name, value)
+		if name == "Host" {
+			req.Host = value
+		}
+		resp, err := i.client.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		assert.Equal(t, 404, resp.StatusCode, name)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -16,6 +17,7 @@ import (
 const (
 	loginRoute = "/v1/login"
 	maxLogin   = 4 << 10 // bytes of a login's body
+	maxRead    = 5 * time.Second
 )
 
 // identify says who asks. A key is a stand-in for real authentication: sk_live_… and sk_test_… with any
@@ -37,7 +39,11 @@ func identify(h *middleware.Hasher) middleware.Identify {
 		if c.Path() != loginRoute {
 			return nil
 		}
+		deadline := http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(maxRead))
 		account, err := accountOf(c.Request())
+		if err == nil {
+			err = deadline
+		}
 		if err != nil {
 			return err
 		}

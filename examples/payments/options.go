@@ -38,7 +38,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	url := set.String("redis", "", "redis:// or rediss:// `URL` of the shared store; empty keeps everything in memory")
 	mode := set.String("redis-mode", "single", "single, cluster or sentinel")
 	set.StringVar(&o.flagsFile, "flags", "", "flagd-format JSON `file` of feature flags, reloaded when it changes; empty enforces all layers")
-	rate := set.String("rate", "10", "tokens per second and caller, decimals allowed")
+	rate := set.String("rate", "10", "`tokens` per second and caller, decimals allowed")
 	set.Int64Var(&o.burst, "burst", 20, "size of a caller's token bucket")
 	set.Int64Var(&o.maxInFlight, "max-in-flight", 20, "requests that a caller may have in flight")
 	set.Int64Var(&o.workers, "workers", 64, "requests that this instance handles well at a time")
@@ -48,6 +48,7 @@ func parse(args []string, out io.Writer) (options, error) {
 			set.SetOutput(out)
 			fmt.Fprintln(out, "usage: payments [flags]")
 			set.PrintDefaults()
+			fmt.Fprintln(out, "environment:\n  SEAWALL_SECRET\n    \tkey of the hashes under which callers are stored; the same for all instances")
 		}
 		return o, err
 	}
@@ -61,6 +62,9 @@ func parse(args []string, out io.Writer) (options, error) {
 func (o *options) check(rate, url, mode string) error {
 	bad := func(name string, err error) error { return fmt.Errorf("flag -%s: %w", name, err) }
 	var err error
+	if o.addr == "" {
+		return bad("addr", errors.New("it is empty; want host:port, such as 127.0.0.1:8080"))
+	}
 	if o.rate, err = ratelimit.ParseRate(rate); err != nil {
 		return bad("rate", err)
 	}

@@ -22,7 +22,8 @@ func TestBadInputIsNamed(t *testing.T) {
 		return path
 	}
 	broken := write("broken.json", "{\n  \"flags\": {\n    \"seawall-enabled\": {\"state\": \"ON\"}\n  }\n}\n")
-	typo := write("typo.json", `{"flags": {"seawall-ratelimit-mode": {"state": "ENABLED", "variants": {"v": "enforcee"}, "defaultVariant": "v"}}}`)
+	typo := write("typo.json", "{\"flags\": {\n\"seawall-ratelimit-mode\": {\"state\": \"ENABLED\", \"variants\": {\"v\": \"enforcee\"}, \"defaultVariant\": \"v\"}}}")
+	policy := write("policy.json", "{\"flags\": {\n\"seawall-ratelimit-login-mode\": {\"state\": \"ENABLED\", \"variants\": {\"v\": 7}, \"defaultVariant\": \"v\"}}}")
 	for _, c := range []struct {
 		args string
 		want []string
@@ -52,12 +53,16 @@ func TestBadInputIsNamed(t *testing.T) {
 		{"-redis http://127.0.0.1", []string{"-redis"}},
 		{"-redis redis://127.0.0.1:notaport", []string{"-redis"}},
 		{"-redis redis://127.0.0.1/notadb", []string{"-redis"}},
+		{"-redis redis://127.0.0.1:99999", []string{"-redis", "99999"}},
+		{"-redis redis://127.0.0.1:0", []string{"-redis"}},
+		{"-addr=", []string{"-addr"}},
 		{"-redis-mode ring", []string{"-redis-mode", "ring"}},
 		{"-redis-mode cluster", []string{"-redis-mode", "cluster"}},
 		{"-redis-mode sentinel", []string{"-redis-mode", "sentinel"}},
 		{"-flags /no/such/file.json", []string{"-flags", "/no/such/file.json"}},
 		{"-flags " + broken, []string{"-flags", broken + ":3:"}},
-		{"-flags " + typo, []string{"-flags", "typo.json", "enforcee", "enforce"}},
+		{"-flags " + typo, []string{"-flags", typo + ":2:", "enforcee", "enforce"}},
+		{"-flags " + policy, []string{"-flags", policy + ":2:", "seawall-ratelimit-login-mode"}},
 		{"-addr 127.0.0.1:notaport", []string{"-addr"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
@@ -103,6 +108,14 @@ func TestTheCommandExitsAndStopsAsOneExpects(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		require.NoError(t, running.Process.Kill())
 		t.Fatal("SIGTERM did not end it")
+	}
+}
+
+func TestThePasswordIsNotShown(t *testing.T) {
+	for _, url := range []string{"redis://:s3cret@host:bad/0", "redis://:s3cret%zz@host/0", "redis://user:s3cret@host:99999"} {
+		err := run(context.Background(), []string{"-redis", url}, io.Discard)
+		require.ErrorContains(t, err, "-redis")
+		assert.NotContains(t, err.Error(), "s3cret")
 	}
 }
 

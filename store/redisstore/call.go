@@ -40,7 +40,7 @@ func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check
 		return c.answer, c.err
 	case <-ctx.Done():
 		if c.settled.CompareAndSwap(false, true) {
-			return nil, fmt.Errorf("redisstore: waiting for a script: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("redisstore: waiting for a script: %w", ctx.Err())
 		}
 		<-c.done
 		return c.answer, c.err

@@ -29,7 +29,7 @@
 // # Keys
 //
 // A key is <namespace>:{<caller>}:<layer>:<policy>. The braces are the only ones, so all the keys of a
-// caller lie in one Cluster slot. The fleet's are <namespace>:{5.fleet}:members and :capacity.
+// caller lie in one Cluster slot. The fleet's are <namespace>:{fleet}:members and :capacity.
 //
 // # Waiting
 //

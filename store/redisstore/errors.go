@@ -25,7 +25,7 @@ func (e *callError) Unwrap() error { return e.err }
 // script, panic or error.
 func (e *callError) Reason() string { return e.reason }
 
-// replies maps the first word of Redis' error replies to reasons.
+// replyReason maps the first word of Redis' error replies to reasons.
 func replyReason(text string) string {
 	word, _, _ := strings.Cut(text, " ")
 	switch word {
@@ -41,6 +41,12 @@ func replyReason(text string) string {
 		return "busy"
 	case "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "CROSSSLOT":
 		return "moved"
+	}
+	switch {
+	case strings.Contains(text, "unauthenticated"): // what a client hears that sent much before it said who it is
+		return "auth"
+	case strings.Contains(text, "max number of clients"):
+		return "busy"
 	}
 	return "script"
 }

@@ -27,9 +27,10 @@ type members struct {
 	ttl    time.Duration
 	joined chan struct{} // wakes the heartbeat
 
-	mu      sync.Mutex
-	workers int64
-	fleet   seawall.Fleet
+	mu       sync.Mutex
+	workers  int64
+	fleet    seawall.Fleet
+	distrust time.Time // until when Redis may know less of the fleet than this instance
 }
 
 func (m *members) init() {
@@ -97,7 +98,8 @@ func (s *Store) beat() error {
 	m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
-	fleet, err := s.announce(ctx, workers, s.ledger.Fleet(), m.ttl)
+	s.prepare(ctx)
+	fleet, known, err := s.announce(ctx, workers, s.ledger.Fleet(), m.ttl)
 	if err != nil {
 		return err
 	}
@@ -106,26 +108,33 @@ func (s *Store) beat() error {
 	if m.workers != workers { // joined meanwhile: the next beat follows at once
 		return nil
 	}
+	now := s.now()
+	if m.fleet.Announced && !known { // Redis has lost its data: the others have not said yet that they are there
+		m.distrust = now.Add(2 * m.every)
+	}
+	if now.Before(m.distrust) {
+		fleet.Capacity = max(fleet.Capacity, m.fleet.Capacity)
+	}
 	fleet.Announced = true
 	m.fleet = fleet
 	return nil
 }
 
-func (s *Store) announce(ctx context.Context, workers, used int64, ttl time.Duration) (seawall.Fleet, error) {
+func (s *Store) announce(ctx context.Context, workers, used int64, ttl time.Duration) (_ seawall.Fleet, known bool, err error) {
 	keys := []string{s.fleetName("members"), s.fleetName("capacity")}
 	reply, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used, ttl.Milliseconds()).Int64Slice()
 	if err != nil {
-		return seawall.Fleet{}, classify(err)
+		return seawall.Fleet{}, false, classify(err)
 	}
-	if len(reply) != 3 {
-		return seawall.Fleet{}, fmt.Errorf("redisstore: a heartbeat's reply has %d numbers; want 3", len(reply))
+	if len(reply) != 4 {
+		return seawall.Fleet{}, false, fmt.Errorf("redisstore: a heartbeat's reply has %d numbers; want 4", len(reply))
 	}
-	return seawall.Fleet{Instances: reply[0], Capacity: reply[1], Used: reply[2]}, nil
+	return seawall.Fleet{Instances: reply[0], Capacity: reply[1], Used: reply[2]}, reply[3] == 1, nil
 }
 
 // leave takes the instance out of the fleet.
 func (s *Store) leave(ctx context.Context) error {
-	if _, err := s.announce(ctx, 0, 0, 0); err != nil {
+	if _, _, err := s.announce(ctx, 0, 0, 0); err != nil {
 		return fmt.Errorf("redisstore: leaving the fleet: %w", err)
 	}
 	return nil

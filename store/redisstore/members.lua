@@ -3,7 +3,7 @@
 -- KEYS[1]  members: a hash, instance id -> "expiry in ms:workers:slots held"
 -- KEYS[2]  capacity: the sum of the workers, for scripts that must know it exactly
 -- ARGV     id, workers, slots held, TTL in ms; a TTL of 0 takes the instance out
--- reply    instances, workers, slots held, of all that are alive
+-- reply    instances, workers, slots held, of all that are alive; 1 if this instance was among them already
 local time = redis.call('TIME')
 local ms = time[1] * 1e3 + math.floor(time[2] / 1e3)
 local id, ttl = ARGV[1], tonumber(ARGV[4])
@@ -13,12 +13,14 @@ if all.err then -- not a hash
   all = {}
 end
 local gone = {}
-local instances, workers, held = 0, 0, 0
+local instances, workers, held, known = 0, 0, 0, 0
 for i = 1, #all, 2 do
   local expiry, w, h = string.match(all[i + 1], '^(%d+):(%d+):(%d+)$')
   if not expiry or tonumber(expiry) <= ms or #w > 12 or #h > 12 then
     gone[#gone + 1] = all[i]
-  elseif all[i] ~= id then
+  elseif all[i] == id then
+    known = 1
+  else
     instances, workers, held = instances + 1, workers + w, held + h
     if ttl > 0 and tonumber(expiry) > ms + ttl then -- stems from before the clock stepped back
       redis.call('HSET', KEYS[1], all[i], string.format('%.0f:%s:%s', ms + ttl, w, h))
@@ -35,4 +37,4 @@ else
   redis.call('HDEL', KEYS[1], id)
   redis.call('SET', KEYS[2], string.format('%.0f', workers), 'PX', 10000)
 end
-return {instances, workers, held}
+return {instances, workers, held, known}

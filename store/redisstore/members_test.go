@@ -162,3 +162,31 @@ func TestJoinDuringBeats(t *testing.T) {
 	}
 	sees(t, s, seawall.Fleet{Instances: 1, Capacity: 200, Announced: true})
 }
+
+// TestLostDataDoesNotShrinkTheFleet empties Redis under three instances: whoever beats first must not take
+// itself for all there is.
+func TestLostDataDoesNotShrinkTheFleet(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c := connect(t, server)
+	const every = 100 * time.Millisecond
+	var all []*redisstore.Store
+	for range 3 {
+		s := tuned(t, c, every, memberTTL, 10, 0)
+		closeAtEnd(t, s)
+		all = append(all, s)
+	}
+	whole := seawall.Fleet{Instances: 3, Capacity: 30, Announced: true}
+	for _, s := range all {
+		sees(t, s, whole)
+	}
+	require.NoError(t, c.FlushAll(t.Context()).Err())
+	for began := time.Now(); time.Since(began) < 4*every; <-time.After(time.Millisecond) {
+		for _, s := range all {
+			require.Equal(t, int64(30), s.Fleet().Capacity)
+		}
+	}
+	for _, s := range all {
+		sees(t, s, whole)
+	}
+}

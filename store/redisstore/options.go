@@ -1,7 +1,11 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
+	"net"
+	neturl "net/url"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,12 +16,34 @@ import (
 // warm connections serve more than many that must first be dialled.
 const poolSize = 10
 
+// checkAddr refuses a port that no server can have.
+func checkAddr(o *redis.Options) error {
+	if o.Network != "tcp" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(o.Addr)
+	if err != nil {
+		return err
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("port %q; want 1 to 65535", port)
+	}
+	return nil
+}
+
 // Options returns the options of a client for a Store from a redis:// or rediss:// URL: no retries (a
 // script that was retried may have run twice), short bounds on dialling and waiting, and a small pool that
 // is dialled before it is needed. A pool size and timeouts that the URL gives are kept.
 func Options(url string) (*redis.Options, error) {
 	o, err := redis.ParseURL(url)
+	if err == nil {
+		err = checkAddr(o)
+	}
 	if err != nil {
+		var parsing *neturl.Error
+		if errors.As(err, &parsing) { // it quotes the URL, password and all
+			err = parsing.Err
+		}
 		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]host:port/db or rediss://…", err)
 	}
 	o.MaxRetries = -1

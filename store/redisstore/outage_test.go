@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -72,7 +73,7 @@ func TestReleaseIsRetriedAfterAFreeze(t *testing.T) {
 	holds(t, c, leasesKey("a"), 0)
 }
 
-func TestReleaseIsRetriedUntilRedisIsBackOrTheLeaseExpired(t *testing.T) {
+func TestReleaseIsRetriedUntilRedisIsBack(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s, c := openReal(t, server), connect(t, server)
@@ -82,11 +83,64 @@ func TestReleaseIsRetriedUntilRedisIsBackOrTheLeaseExpired(t *testing.T) {
 	require.True(t, ok)
 	server.Kill()
 	require.ErrorIs(t, s.Release(short(t, time.Millisecond), back), context.DeadlineExceeded)
-	require.NoError(t, s.Release(short(t, soon), expires), "returns when it has expired")
-	require.Eventually(t, func() bool { return s.Queued() == 1 }, soon, time.Millisecond, "between two attempts")
+	require.ErrorIs(t, s.Release(short(t, time.Millisecond), expires), context.DeadlineExceeded)
+	<-time.After(1100 * time.Millisecond) // the second lease's TTL
+	require.Eventually(t, func() bool { return s.Queued() == 2 }, soon, time.Millisecond,
+		"what was sent before the outage may still run, so nothing is left to its TTL")
 	server.Restart(t)
 	require.Eventually(t, func() bool { return s.Queued() == 0 }, soon, time.Millisecond)
 	assert.Zero(t, c.Exists(t.Context(), leasesKey("a"), leasesKey("b")).Val())
+}
+
+// TestNoPhantomsAfterAFreezeLongerThanTheTTL thaws a Redis in whose sockets acquires have waited for longer
+// than their leases were to last.
+func TestNoPhantomsAfterAFreezeLongerThanTheTTL(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s, c := openReal(t, server), connect(t, server)
+	warm(t, s)
+	server.Stop()
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			for i := range 100 {
+				checks := []seawall.Check{lease(t, fmt.Sprint(caller, "-", i), 1, 2*time.Second)}
+				_, err := s.Apply(short(t, 5*time.Millisecond), nil, checks)
+				assert.Error(t, err)
+				maybe := seawall.Lease{Limit: checks[0].Limit, Rule: checks[0].Rule.(seawall.Holder), Key: checks[0].Key, ID: checks[0].ID}
+				assert.NoError(t, s.Release(t.Context(), maybe))
+			}
+		})
+	}
+	callers.Wait()
+	<-time.After(2500 * time.Millisecond)
+	server.Cont()
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		_, err := s.Apply(context.Background(), nil, nil)
+		require.NoError(t, err)
+		require.Zero(t, s.Queued())
+		require.Empty(t, c.Keys(context.Background(), "test:*in-flight").Val())
+	}, time.Second, 10*time.Millisecond, "sooner than a TTL: nobody is in flight")
+}
+
+// TestAShortOutageCostsNoLease pauses Redis across the time at which a lease was to be renewed.
+func TestAShortOutageCostsNoLease(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s, c := openReal(t, server), connect(t, server)
+	warm(t, s)
+	ctx := context.Background()
+	taken := time.Now()
+	held, ok := take(t, s, lease(t, "a", 1, 4*time.Second))
+	require.True(t, ok)
+	<-time.After(time.Until(taken.Add(1200 * time.Millisecond)))
+	require.NoError(t, c.Do(ctx, "client", "pause", 2000, "all").Err())
+	<-time.After(time.Until(taken.Add(3300 * time.Millisecond)))
+	for time.Since(taken) < 5*time.Second {
+		require.False(t, apply(t, s, lease(t, "a", 1, 4*time.Second))[0].Admitted, "%v after the lease was taken", time.Since(taken))
+		<-time.After(20 * time.Millisecond)
+	}
+	release(t, s, held)
 }
 
 func TestRedisAbsentAtFirst(t *testing.T) {

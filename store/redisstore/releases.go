@@ -34,12 +34,12 @@ type releases struct {
 	wake   chan struct{}
 }
 
-// release is a lease to give back until it has expired anyway. done, if not nil, is closed when Redis has
-// confirmed it, or when it is left to expire.
+// release is a lease to give back. It is kept until Redis confirms it, also beyond the lease's TTL: an acquire
+// that was sent before a freeze runs at the thaw, and its lease lives from then on. done, if not nil, is closed
+// when Redis has confirmed it, or when it is left to expire.
 type release struct {
-	lease   seawall.Lease
-	expires time.Time
-	done    chan struct{}
+	lease seawall.Lease
+	done  chan struct{}
 }
 
 // over tells who waits that the lease is gone.
@@ -59,7 +59,7 @@ func (r *releases) add(l seawall.Lease, done chan struct{}) {
 		r.queue[0].over()
 		r.queue = r.queue[1:]
 	}
-	r.queue = append(r.queue, release{l, time.Now().Add(l.Rule.TTL()), done})
+	r.queue = append(r.queue, release{l, done})
 	r.urgent = r.urgent || done != nil
 	r.signal()
 }
@@ -97,21 +97,13 @@ func (r *releases) ready() (some, now bool) {
 	return len(r.queue)+len(r.claims) > 0, r.urgent || len(r.queue) >= full || len(r.claims) > 0
 }
 
-// take returns the next batch, without what has expired.
+// take returns the next batch.
 func (r *releases) take() []release {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now()
-	var batch []release
-	rest := 0
-	for ; rest < len(r.queue) && len(batch) < maxBatch; rest++ {
-		if r.queue[rest].expires.After(now) {
-			batch = append(batch, r.queue[rest])
-		} else {
-			r.queue[rest].over()
-		}
-	}
-	if r.queue = r.queue[rest:]; len(r.queue) == 0 {
+	n := min(len(r.queue), maxBatch)
+	batch := r.queue[:n:n]
+	if r.queue = r.queue[n:]; len(r.queue) == 0 {
 		r.queue, r.urgent = nil, false
 	}
 	return batch
@@ -162,13 +154,17 @@ func (s *Store) releaseLoop() {
 		case <-s.releases.wake:
 			s.company()
 			claimed := s.claim()
-			if !(s.flush(context.Background()) && claimed) && s.closing(backoff) {
+			sent, more := s.flush(context.Background())
+			if more {
+				s.releases.signal() // one batch a turn, or steady releases would leave no turn to renewals
+			}
+			if !(sent && claimed) && s.closing(backoff) {
 				return
 			}
 		case <-renew.C:
 			s.renew()
 		case <-s.stop:
-			s.flush(context.Background())
+			s.drain(context.Background())
 			return
 		}
 	}
@@ -204,26 +200,32 @@ func (s *Store) closing(wait time.Duration) bool {
 	}
 }
 
-// flush sends what is queued, and tells whether all of it went out.
-func (s *Store) flush(ctx context.Context) bool {
-	for {
-		batch := s.releases.take()
-		if len(batch) == 0 {
-			return true
-		}
-		leases := make([]seawall.Lease, len(batch))
-		for i := range batch {
-			leases[i] = batch[i].lease
-		}
-		ctx, cancel := context.WithTimeout(ctx, batchTimeout)
-		err := s.runBatch(ctx, "release", leases)
-		cancel()
-		if err != nil {
-			s.releases.putBack(batch)
-			return false
-		}
-		for i := range batch {
-			batch[i].over()
-		}
+// flush sends one batch of what is queued, and tells whether it went out and whether more is left.
+func (s *Store) flush(ctx context.Context) (sent, more bool) {
+	batch := s.releases.take()
+	if len(batch) == 0 {
+		return true, false
+	}
+	leases := make([]seawall.Lease, len(batch))
+	for i := range batch {
+		leases[i] = batch[i].lease
+	}
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	defer cancel()
+	if err := s.runBatch(ctx, "release", leases); err != nil {
+		s.releases.putBack(batch)
+		return false, true
+	}
+	for i := range batch {
+		batch[i].over()
+	}
+	more, _ = s.releases.ready()
+	return true, more
+}
+
+// drain sends all that is queued, unless Redis does not take it.
+func (s *Store) drain(ctx context.Context) {
+	for sent, more := true, true; sent && more; {
+		sent, more = s.flush(ctx)
 	}
 }

@@ -21,11 +21,16 @@ func (s *Store) claim() bool {
 	return true
 }
 
-// renew renews the leases that are due.
+// renew renews the leases that are due. Those that Redis does not take now are claimed, which is tried until
+// it does: a third of their TTL later may be too late.
 func (s *Store) renew() {
-	if rest, err := s.renewAll(s.ledger.Due(s.now())); err != nil {
-		s.log.Warn("seawall: leases could not be renewed; they are tried again in a third of their TTL",
-			"leases", len(rest), "error", err)
+	rest, err := s.renewAll(s.ledger.Due(s.now()))
+	if err == nil {
+		return
+	}
+	s.log.Warn("seawall: leases could not be renewed; they are claimed as soon as Redis answers", "leases", len(rest), "error", err)
+	for _, l := range rest {
+		s.releases.claim(l)
 	}
 }
 

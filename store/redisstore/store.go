@@ -22,7 +22,8 @@ const askAgain = linger + 500*time.Microsecond
 
 // Config configures a Store.
 type Config struct {
-	// Client is the connection to Redis; see Options. The Store does not close it. Required.
+	// Client is the connection to Redis, to one server or to one behind Sentinel; see Options. A client of a
+	// Cluster or a Ring is refused. The Store does not close it. Required.
 	Client redis.UniversalClient
 	// Namespace separates this service and environment from others on the same Redis, for example
 	// "payments-prod": 1 to 32 lower-case letters, digits, '-' or '_', beginning with a letter. Required.
@@ -47,6 +48,8 @@ type Store struct {
 	renewing  time.Duration // how often leases are looked through
 	members   members
 
+	preparation preparation
+
 	background sync.WaitGroup
 	stop       chan struct{}
 	stopOnce   sync.Once
@@ -55,8 +58,9 @@ type Store struct {
 }
 
 var (
-	_ seawall.Store  = (*Store)(nil)
-	_ seawall.Member = (*Store)(nil)
+	_ seawall.Store    = (*Store)(nil)
+	_ seawall.Member   = (*Store)(nil)
+	_ seawall.Preparer = (*Store)(nil)
 )
 
 // New returns a Store and starts its heartbeats and releases; Close ends them. It does not wait for Redis,
@@ -73,6 +77,10 @@ func New(cfg Config) (*Store, error) {
 func newStore(cfg Config) (*Store, error) {
 	if cfg.Client == nil {
 		return nil, errors.New("redisstore: Config.Client is nil; want a go-redis client, see Options")
+	}
+	switch cfg.Client.(type) {
+	case *redis.ClusterClient, *redis.Ring:
+		return nil, fmt.Errorf("redisstore: Config.Client is a %T; want a client of one server, or of one behind Sentinel", cfg.Client)
 	}
 	if err := seawall.ValidName("namespace", cfg.Namespace); err != nil {
 		return nil, fmt.Errorf("redisstore: Config.Namespace: %w", err)
@@ -221,7 +229,7 @@ func (s *Store) Close(ctx context.Context) error {
 	if s.left.Load() {
 		return nil
 	}
-	s.flush(ctx) // what the last calls left; without Redis, it expires
+	s.drain(ctx) // what the last calls left; without Redis, it expires
 	var errs []error
 	if held := s.ledger.All(); len(held) > 0 {
 		errs = append(errs, s.runBatch(ctx, "release", held))

@@ -1,0 +1,63 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seawall-go/seawall"
+)
+
+// preparation is the scripts that Redis should know before the instance announces itself.
+type preparation struct {
+	mu      sync.Mutex
+	scripts []*redis.Script
+	warm    bool // connections have been used
+}
+
+// Prepare implements seawall.Preparer. The next heartbeat loads the scripts of such checks, so that the first
+// request need not send them.
+func (s *Store) Prepare(checks []seawall.Check) {
+	counts := make([]int, len(checks))
+	var scripts []*redis.Script
+	for i := range checks {
+		counts[i] = len(checks[i].Rule.Args(nil, s.env(), &checks[i]))
+		if h, ok := checks[i].Rule.(seawall.Holder); ok {
+			if release, err := s.shapes.batch(h, "release"); err == nil {
+				scripts = append(scripts, release)
+			}
+		}
+	}
+	if shape, err := s.shapes.of(checks, counts); err == nil {
+		scripts = append(scripts, shape.script)
+	}
+	s.preparation.mu.Lock()
+	defer s.preparation.mu.Unlock()
+	s.preparation.scripts = append(s.preparation.scripts, scripts...)
+}
+
+// prepare loads what is to be prepared and uses every worker's connection once. What fails is left to the
+// requests, and tried again with the next heartbeat.
+func (s *Store) prepare(ctx context.Context) {
+	p := &s.preparation
+	p.mu.Lock()
+	scripts, warm := p.scripts, p.warm
+	p.scripts, p.warm = nil, true
+	p.mu.Unlock()
+	if !warm {
+		var all sync.WaitGroup
+		for range workers + 2 { // and those of heartbeats and releases
+			all.Go(func() { s.client.Ping(ctx) })
+		}
+		all.Wait()
+	}
+	for i, script := range scripts {
+		if err := script.Load(ctx, s.client).Err(); err != nil {
+			p.mu.Lock()
+			p.scripts, p.warm = append(p.scripts, scripts[i:]...), false
+			p.mu.Unlock()
+			return
+		}
+	}
+}
