@@ -102,9 +102,12 @@ func (s *Store) execute(batch []*call) {
 			}
 		}
 	}()
-	unknown := s.send(batch, redis.Pipeliner.EvalSha, func(c *call) string { return c.shape.script.Hash() })
+	pipe := s.client.Pipeline()
+	released := s.board(context.Background(), pipe)
+	unknown := s.send(pipe, batch, redis.Pipeliner.EvalSha, func(c *call) string { return c.shape.script.Hash() })
+	s.alight(released)
 	if len(unknown) > 0 {
-		unknown = s.send(unknown, redis.Pipeliner.Eval, func(c *call) string { return c.shape.text })
+		unknown = s.send(s.client.Pipeline(), unknown, redis.Pipeliner.Eval, func(c *call) string { return c.shape.text })
 	}
 	for _, c := range unknown { // Redis does not say so of a text; whatever does is no Redis
 		c.err = &callError{reason: "script", err: errors.New("NOSCRIPT, in answer to its text")}
@@ -117,9 +120,8 @@ type eval func(p redis.Pipeliner, ctx context.Context, script string, keys []str
 
 // send executes the calls in one pipeline and settles them, save those whose script is unknown, which it
 // returns.
-func (s *Store) send(batch []*call, how eval, script func(*call) string) (unknown []*call) {
+func (s *Store) send(pipe redis.Pipeliner, batch []*call, how eval, script func(*call) string) (unknown []*call) {
 	ctx := context.Background()
-	pipe := s.client.Pipeline()
 	cmds := make([]*redis.Cmd, len(batch))
 	for i, c := range batch {
 		cmds[i] = how(pipe, ctx, script(c), c.keys, c.args...)

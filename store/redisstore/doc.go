@@ -28,15 +28,15 @@
 //
 // # Keys
 //
-// A key is <namespace>:{<caller>}:<layer>:<policy>. The braces are the only ones, so all the keys of a
-// caller lie in one Cluster slot. The fleet's are <namespace>:{fleet}:members and :capacity.
+// A key is <namespace>:{<caller>}:<layer>:<policy>. The braces are the only ones. The fleet's are <namespace>:{fleet}:members and :capacity.
 //
 // # Waiting
 //
-// A few workers send the calls; what queues up meanwhile shares a round trip. A call waits for its context,
-// not for a socket: when the context is done it returns. If it was not sent yet, it never is; otherwise it
-// is left to finish on its connection, which stays usable, and if it turns out to have taken leases, they
-// are given back. The queue is bounded; what does not fit is refused at once.
+// A few workers send the calls; what queues up meanwhile shares a round trip, and what was released meanwhile
+// goes out ahead of it. A call waits for its context, not for a socket: when the context is done it returns.
+// If it was not sent yet, it never is; otherwise it is left to finish on its connection, which stays usable.
+// Either way its leases count as held: until they are released, they are renewed, and taken as soon as Redis
+// answers. The queue is bounded; what does not fit is refused at once.
 //
 // # Membership
 //

@@ -24,8 +24,9 @@ const (
 	batchTimeout = time.Second
 )
 
-// releases is the queue of what is to be given back. One goroutine empties it, and renews what is held, one
-// call after the other: a renewal never overtakes the release of the same lease.
+// releases is the queue of what is to be given back. What is queued when a worker sends calls goes out with
+// them; the rest is sent by one goroutine, which also renews what is held. A renewal never overtakes the
+// release of the same lease.
 type releases struct {
 	mu     sync.Mutex
 	queue  []release
@@ -206,13 +207,9 @@ func (s *Store) flush(ctx context.Context) (sent, more bool) {
 	if len(batch) == 0 {
 		return true, false
 	}
-	leases := make([]seawall.Lease, len(batch))
-	for i := range batch {
-		leases[i] = batch[i].lease
-	}
 	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	if err := s.runBatch(ctx, "release", leases); err != nil {
+	if err := s.runBatch(ctx, "release", leasesOf(batch)); err != nil {
 		s.releases.putBack(batch)
 		return false, true
 	}

@@ -46,6 +46,7 @@ type Store struct {
 	ledger    seawall.Ledger
 	releases  releases
 	renewing  time.Duration // how often leases are looked through
+	renewals  sync.RWMutex  // held to renew; read-held to release along with calls
 	members   members
 
 	preparation preparation

@@ -1,0 +1,109 @@
+package redisstore
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seawall-go/seawall"
+)
+
+// batchCall is one script call for many leases.
+type batchCall struct {
+	script *redis.Script
+	keys   []string
+	args   []any
+}
+
+// batchCalls returns the calls that run a section of the leases' rules for all of them: one per script.
+func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall, error) {
+	var calls []*batchCall
+	byScript := map[*redis.Script]*batchCall{}
+	env := s.env()
+	for _, l := range leases {
+		script, err := s.shapes.batch(l.Rule, section)
+		if err != nil {
+			return nil, err
+		}
+		c := byScript[script]
+		if c == nil {
+			c = &batchCall{script: script}
+			byScript[script] = c
+			calls = append(calls, c)
+		}
+		args := l.Rule.Args(nil, env, &seawall.Check{Limit: l.Limit, Rule: l.Rule, Key: l.Key, Cost: 1, ID: l.ID})
+		c.keys = append(c.keys, s.nameOf(l.Key, l.Limit))
+		c.args = append(c.args, args[:2]...)
+	}
+	for _, c := range calls {
+		c.args = s.timed(c.args)
+	}
+	return calls, nil
+}
+
+// runBatch runs a section of the leases' rules for all of them.
+func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.Lease) error {
+	calls, err := s.batchCalls(section, leases)
+	if err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if err := c.script.Run(ctx, s.client, c.keys, c.args...).Err(); err != nil {
+			return classify(err)
+		}
+	}
+	return nil
+}
+
+// ride is a batch of releases that goes out ahead of calls, in the same round trip: a request of this
+// instance finds free what its predecessors here have given back.
+type ride struct {
+	batch []release
+	cmds  []*redis.Cmd
+}
+
+// board puts the queued releases into a pipeline; none while leases are renewed, which must not be overtaken.
+func (s *Store) board(ctx context.Context, pipe redis.Pipeliner) *ride {
+	if !s.renewals.TryRLock() {
+		return nil
+	}
+	r := &ride{batch: s.releases.take()}
+	calls, err := s.batchCalls("release", leasesOf(r.batch))
+	if err != nil || len(calls) == 0 {
+		s.alight(r)
+		return nil
+	}
+	for _, c := range calls {
+		r.cmds = append(r.cmds, pipe.EvalSha(ctx, c.script.Hash(), c.keys, c.args...))
+	}
+	return r
+}
+
+// alight settles the releases once the pipeline was executed; what did not go out is queued again, and goes
+// out on its own.
+func (s *Store) alight(r *ride) {
+	if r == nil {
+		return
+	}
+	s.renewals.RUnlock()
+	out := len(r.cmds) > 0
+	for _, c := range r.cmds {
+		out = out && c.Err() == nil && c.Val() != nil
+	}
+	switch {
+	case out:
+		for i := range r.batch {
+			r.batch[i].over()
+		}
+	case len(r.batch) > 0:
+		s.releases.putBack(r.batch)
+	}
+}
+
+func leasesOf(batch []release) []seawall.Lease {
+	leases := make([]seawall.Lease, len(batch))
+	for i := range batch {
+		leases[i] = batch[i].lease
+	}
+	return leases
+}
