@@ -35,6 +35,7 @@
 //   - I5: idle state disappears.
 //   - I6: there is one clock, the store's.
 //
-// And whatever fails inside Seawall, the API keeps serving: a store that cannot be asked in time admits,
-// except for limits declared [FailClosed].
+// And whatever fails inside Seawall, the API keeps serving: if the store cannot be asked in time, requests are
+// admitted, except by limits declared [FailClosed]. A wrapper of the store may know better: the package store
+// has one that still decides slots, by what this instance has in flight.
 package seawall

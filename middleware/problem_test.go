@@ -70,9 +70,9 @@ func TestRefusalsAreProblems(t *testing.T) {
 	for cause, want := range map[string]problem{
 		"ratelimit":   {Type: quota, Title: "Too many requests", Status: 429, Limiter: "ratelimit", Policy: "api"},
 		"concurrency": {Type: quota, Title: "Too many requests", Status: 429, Limiter: "concurrency", Policy: "in-flight"},
-		"fleetshed":   {Type: capacity, Title: "Service temporarily at capacity", Status: 503, Limiter: "fleetshed", Policy: "ordinary"},
-		"workershed":  {Type: capacity, Title: "Service temporarily at capacity", Status: 503, Limiter: "workershed", Policy: "utilization"},
-		"unavailable": {Type: capacity, Title: "Service temporarily at capacity", Status: 503, Limiter: "ratelimit", Policy: "login"},
+		"fleetshed":   {Type: capacity, Title: "Temporarily reduced capacity", Status: 503, Limiter: "fleetshed", Policy: "ordinary"},
+		"workershed":  {Type: capacity, Title: "Temporarily reduced capacity", Status: 503, Limiter: "workershed", Policy: "utilization"},
+		"unavailable": {Type: capacity, Title: "Temporarily reduced capacity", Status: 503, Limiter: "ratelimit", Policy: "login"},
 	} {
 		t.Run(cause, func(t *testing.T) {
 			w := get(apis[cause])

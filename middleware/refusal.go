@@ -61,7 +61,7 @@ func (r *Refusal) MarshalJSON() ([]byte, error) {
 		Limiter: r.Decision.Layer, Policy: r.Decision.Policy, RetryAfter: r.RetryAfter,
 	}
 	if p.Status == http.StatusServiceUnavailable {
-		p.Type, p.Title = typeCapacity, "Service temporarily at capacity"
+		p.Type, p.Title = typeCapacity, "Temporarily reduced capacity"
 	}
 	return json.Marshal(p)
 }

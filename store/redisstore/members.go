@@ -99,7 +99,7 @@ func (s *Store) beat() error {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
 	s.prepare(ctx)
-	fleet, known, err := s.announce(ctx, workers, s.ledger.Fleet(), m.ttl)
+	fleet, known, err := s.announce(ctx, workers, s.ledger.Fleet(), true)
 	if err != nil {
 		return err
 	}
@@ -120,9 +120,10 @@ func (s *Store) beat() error {
 	return nil
 }
 
-func (s *Store) announce(ctx context.Context, workers, used int64, ttl time.Duration) (_ seawall.Fleet, known bool, err error) {
+func (s *Store) announce(ctx context.Context, workers, used int64, here bool) (_ seawall.Fleet, known bool, err error) {
 	keys := []string{s.fleetName("members"), s.fleetName("capacity")}
-	reply, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used, ttl.Milliseconds()).Int64Slice()
+	reply, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used,
+		s.members.ttl.Milliseconds(), here).Int64Slice()
 	if err != nil {
 		return seawall.Fleet{}, false, classify(err)
 	}
@@ -134,7 +135,7 @@ func (s *Store) announce(ctx context.Context, workers, used int64, ttl time.Dura
 
 // leave takes the instance out of the fleet.
 func (s *Store) leave(ctx context.Context) error {
-	if _, _, err := s.announce(ctx, 0, 0, 0); err != nil {
+	if _, _, err := s.announce(ctx, 0, 0, false); err != nil {
 		return fmt.Errorf("redisstore: leaving the fleet: %w", err)
 	}
 	return nil

@@ -2,11 +2,11 @@
 --
 -- KEYS[1]  members: a hash, instance id -> "expiry in ms:workers:slots held"
 -- KEYS[2]  capacity: the sum of the workers, for scripts that must know it exactly
--- ARGV     id, workers, slots held, TTL in ms; a TTL of 0 takes the instance out
+-- ARGV     id, workers, slots held, TTL in ms, 1 to announce the instance or 0 to take it out
 -- reply    instances, workers, slots held, of all that are alive; 1 if this instance was among them already
 local time = redis.call('TIME')
 local ms = time[1] * 1e3 + math.floor(time[2] / 1e3)
-local id, ttl = ARGV[1], tonumber(ARGV[4])
+local id, ttl, here = ARGV[1], tonumber(ARGV[4]), ARGV[5] == '1'
 local all = redis.pcall('HGETALL', KEYS[1])
 if all.err then -- not a hash
   redis.call('DEL', KEYS[1])
@@ -22,19 +22,18 @@ for i = 1, #all, 2 do
     known = 1
   else
     instances, workers, held = instances + 1, workers + w, held + h
-    if ttl > 0 and tonumber(expiry) > ms + ttl then -- stems from before the clock stepped back
+    if tonumber(expiry) > ms + ttl then -- stems from before the clock stepped back
       redis.call('HSET', KEYS[1], all[i], string.format('%.0f:%s:%s', ms + ttl, w, h))
     end
   end
 end
 if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone, 1, math.min(#gone, 1000))) end
-if ttl > 0 then
+if here then
   instances, workers, held = instances + 1, workers + ARGV[2], held + ARGV[3]
   redis.call('HSET', KEYS[1], id, string.format('%.0f:%s:%s', ms + ttl, ARGV[2], ARGV[3]))
   redis.call('PEXPIRE', KEYS[1], ttl)
-  redis.call('SET', KEYS[2], string.format('%.0f', workers), 'PX', ttl)
 else
   redis.call('HDEL', KEYS[1], id)
-  redis.call('SET', KEYS[2], string.format('%.0f', workers), 'PX', 10000)
 end
+redis.call('SET', KEYS[2], string.format('%.0f', workers), 'PX', ttl)
 return {instances, workers, held, known}

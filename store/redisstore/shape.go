@@ -28,8 +28,12 @@ type shapes struct {
 	prelude string
 	mu      sync.RWMutex
 	known   map[string]*shape
-	batches map[string]*redis.Script // by the text of their section
+	batches map[section]*redis.Script
+	texts   map[string]*redis.Script // the same by their text
 }
+
+// section is a section of a kind of rule.
+type section struct{ kind, name string }
 
 // of returns the shape of the checks. args says how many arguments each check has.
 func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
@@ -120,25 +124,33 @@ func modeOf(c *seawall.Check) int {
 
 // batch returns the script that runs a section of a rule for many leases. Rules whose sections are the same
 // share it. For lease i, counting from 0, $key is KEYS[i+1], and $1 and $2 are ARGV[2i+1] and ARGV[2i+2].
-func (s *shapes) batch(rule seawall.Holder, section string) (*redis.Script, error) {
-	text := sections(rule.Script())[section]
-	if text == "" {
-		return nil, fmt.Errorf("redisstore: rule %q: its script has no section --@%s", rule.Kind(), section)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b := s.batches[text]; b != nil {
+func (s *shapes) batch(rule seawall.Holder, name string) (*redis.Script, error) {
+	of := section{rule.Kind(), name}
+	s.mu.RLock()
+	b := s.batches[of]
+	s.mu.RUnlock()
+	if b != nil {
 		return b, nil
+	}
+	text := sections(rule.Script())[name]
+	if text == "" {
+		return nil, fmt.Errorf("redisstore: rule %q: its script has no section --@%s", rule.Kind(), name)
 	}
 	v := vocabulary{
 		key: "KEYS[i]",
 		arg: func(k int) string { return fmt.Sprintf("ARGV[2 * i - %d]", 2-k) },
 	}
+	text = s.prelude + "for i = 1, #KEYS do\n" + v.fill(text) + "end\nreturn #KEYS\n"
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.batches == nil {
-		s.batches = map[string]*redis.Script{}
+		s.batches, s.texts = map[section]*redis.Script{}, map[string]*redis.Script{}
 	}
-	s.batches[text] = redis.NewScript(s.prelude + "for i = 1, #KEYS do\n" + v.fill(text) + "end\nreturn #KEYS\n")
-	return s.batches[text], nil
+	if s.texts[text] == nil {
+		s.texts[text] = redis.NewScript(text)
+	}
+	s.batches[of] = s.texts[text]
+	return s.texts[text], nil
 }
 
 // sections splits a rule's script at its --@ lines.
