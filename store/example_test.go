@@ -15,27 +15,33 @@ import (
 
 // On Redis, with an embedded store to decide slots by when Redis is late. Redis need not be there yet.
 func ExampleNewFailover() {
-	options, err := redisstore.Options("redis://127.0.0.1:6379")
+	stack, client, err := onRedis("redis://127.0.0.1:6379")
 	if err != nil {
 		log.Fatal(err)
 	}
+	// Serve. When no request is in flight any more:
+	_ = stack.Close(context.Background())
+	_ = client.Close()
+}
+
+func onRedis(url string) (*seawall.Stack, *redis.Client, error) {
+	options, err := redisstore.Options(url)
+	if err != nil {
+		return nil, nil, err
+	}
 	client := redis.NewClient(options)
-	defer client.Close()
 	shared, err := redisstore.New(redisstore.Config{Client: client, Namespace: "payments-prod"})
 	if err != nil {
-		log.Fatal(err)
+		return nil, nil, err
 	}
 	both, err := store.NewFailover(shared, memstore.New(memstore.Config{}))
 	if err != nil {
-		log.Fatal(err)
+		return nil, nil, err
 	}
 	inFlight, err := concurrency.New(concurrency.Config{MaxInFlight: 20})
 	if err != nil {
-		log.Fatal(err)
+		return nil, nil, err
 	}
 	stack, err := seawall.New(seawall.Config{Store: both}, inFlight)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer stack.Close(context.Background()) // when no request is in flight any more
+	return stack, client, err
 }

@@ -40,8 +40,7 @@ func Options(url string) (*redis.Options, error) {
 		err = checkAddr(o)
 	}
 	if err != nil {
-		var parsing *neturl.Error
-		if errors.As(err, &parsing) { // it quotes the URL, password and all
+		if parsing, ok := errors.AsType[*neturl.Error](err); ok { // it quotes the URL, password and all
 			err = parsing.Err
 		}
 		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]host:port/db or rediss://…", err)
