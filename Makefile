@@ -25,7 +25,7 @@ deps: ## install redis-server, a C compiler and curl if missing (Debian, Ubuntu)
 test: deps ## run all tests with the race detector, on real redis-servers that they start and stop
 	@set -e; for m in $(MODULES); do \
 		echo "go test -race $$m"; \
-		(cd $$m && SEAWALL_REQUIRE_REDIS=1 CGO_ENABLED=1 go test -race -shuffle=on -timeout 11m ./...); \
+		(cd $$m && SEAWALL_REQUIRE_REDIS=1 CGO_ENABLED=1 go test -race -shuffle=on -parallel 6 -timeout 11m ./...); \
 	done
 
 .PHONY: lint

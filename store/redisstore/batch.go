@@ -62,9 +62,10 @@ type ride struct {
 	cmds  []*redis.Cmd
 }
 
-// board puts the queued releases into a pipeline; none while leases are renewed, which must not be overtaken.
+// board puts the queued releases into a pipeline, unless they are few: then the requests are few too, no cap is
+// near, and they had better wait for company. None goes while leases are renewed, which must not be overtaken.
 func (s *Store) board(ctx context.Context, pipe redis.Pipeliner) *ride {
-	if !s.renewals.TryRLock() {
+	if !s.releases.many() || !s.renewals.TryRLock() {
 		return nil
 	}
 	r := &ride{batch: s.releases.take()}

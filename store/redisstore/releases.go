@@ -14,6 +14,8 @@ const (
 	linger = time.Millisecond
 	// full is how many releases go out at once without lingering; maxBatch how many fit into one call.
 	full, maxBatch = 64, 512
+	// some is how many releases are worth a call, if one goes out anyway.
+	some = 8
 	// maxQueue bounds the releases that wait for Redis; beyond it the oldest are left to their TTL.
 	maxQueue = 100_000
 	// renewEvery is how often leases are looked through for those due; a third of the shortest TTL.
@@ -92,10 +94,17 @@ func (r *releases) signal() {
 }
 
 // ready tells whether there is something to do, and whether it should go out at once.
-func (r *releases) ready() (some, now bool) {
+func (r *releases) ready() (waiting, now bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.queue)+len(r.claims) > 0, r.urgent || len(r.queue) >= full || len(r.claims) > 0
+}
+
+// many tells whether the releases are worth a call of their own.
+func (r *releases) many() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.urgent || len(r.queue) >= some
 }
 
 // take returns the next batch.
@@ -176,7 +185,7 @@ func (s *Store) company() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
 	for {
-		if some, now := s.releases.ready(); !some || now {
+		if waiting, now := s.releases.ready(); !waiting || now {
 			return
 		}
 		select {
