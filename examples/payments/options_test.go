@@ -55,6 +55,7 @@ func TestBadInputIsNamed(t *testing.T) {
 		{"-redis redis://127.0.0.1/notadb", []string{"-redis"}},
 		{"-redis redis://127.0.0.1:99999", []string{"-redis", "99999"}},
 		{"-redis redis://127.0.0.1:0", []string{"-redis"}},
+		{"-redis redis://", []string{"-redis", "host"}},
 		{"-addr=", []string{"-addr"}},
 		{"-redis-mode ring", []string{"-redis-mode", "ring"}},
 		{"-redis-mode cluster", []string{"-redis-mode", "cluster"}},

@@ -16,10 +16,14 @@ import (
 // warm connections serve more than many that must first be dialled.
 const poolSize = 10
 
-// checkAddr refuses a port that no server can have.
-func checkAddr(o *redis.Options) error {
+// checkAddr refuses a URL without a host, which go-redis takes for localhost, and a port that no server can
+// have.
+func checkAddr(o *redis.Options, url string) error {
 	if o.Network != "tcp" {
 		return nil
+	}
+	if u, err := neturl.Parse(url); err != nil || u.Hostname() == "" {
+		return errors.New("it names no host")
 	}
 	_, port, err := net.SplitHostPort(o.Addr)
 	if err != nil {
@@ -37,7 +41,7 @@ func checkAddr(o *redis.Options) error {
 func Options(url string) (*redis.Options, error) {
 	o, err := redis.ParseURL(url)
 	if err == nil {
-		err = checkAddr(o)
+		err = checkAddr(o, url)
 	}
 	if err != nil {
 		if parsing, ok := errors.AsType[*neturl.Error](err); ok { // it quotes the URL, password and all
