@@ -42,7 +42,8 @@ func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall
 }
 
 // runBatch runs a section of the leases' rules for all of them.
-func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.Lease) error {
+func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.Lease) (err error) {
+	defer caught(&err)
 	calls, err := s.batchCalls(section, leases)
 	if err != nil {
 		return err
@@ -69,6 +70,12 @@ func (s *Store) board(ctx context.Context, pipe redis.Pipeliner) *ride {
 		return nil
 	}
 	r := &ride{batch: s.releases.take()}
+	defer func() {
+		if p := recover(); p != nil { // in a rule
+			s.alight(r)
+			panic(p)
+		}
+	}()
 	calls, err := s.batchCalls("release", leasesOf(r.batch))
 	if err != nil || len(calls) == 0 {
 		s.alight(r)

@@ -102,10 +102,7 @@ func (s *Store) execute(batch []*call) {
 			}
 		}
 	}()
-	pipe := s.client.Pipeline()
-	released := s.board(context.Background(), pipe)
-	unknown := s.send(pipe, batch, redis.Pipeliner.EvalSha, func(c *call) string { return c.shape.script.Hash() })
-	s.alight(released)
+	unknown := s.sendWithReleases(batch)
 	if len(unknown) > 0 {
 		unknown = s.send(s.client.Pipeline(), unknown, redis.Pipeliner.Eval, func(c *call) string { return c.shape.text })
 	}
@@ -113,6 +110,16 @@ func (s *Store) execute(batch []*call) {
 		c.err = &callError{reason: "script", err: errors.New("NOSCRIPT, in answer to its text")}
 		s.settle(c)
 	}
+}
+
+// sendWithReleases sends the calls, with the queued releases ahead of them. What is on board alights also if the
+// client panics.
+func (s *Store) sendWithReleases(batch []*call) (unknown []*call) {
+	pipe := s.client.Pipeline()
+	var r *ride
+	defer func() { s.alight(r) }()
+	r = s.board(context.Background(), pipe)
+	return s.send(pipe, batch, redis.Pipeliner.EvalSha, func(c *call) string { return c.shape.script.Hash() })
 }
 
 // eval is Pipeliner.EvalSha or Pipeliner.Eval.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"syscall"
@@ -24,6 +25,13 @@ func (e *callError) Unwrap() error { return e.err }
 // Reason names the kind of failure for labels: timeout, refused, readonly, oom, auth, loading, busy, moved,
 // script, panic or error.
 func (e *callError) Reason() string { return e.reason }
+
+// caught makes an error of a panic in the client or a rule. Defer it.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = &callError{reason: "panic", err: fmt.Errorf("panic: %v", p)}
+	}
+}
 
 // replyReason maps the first word of Redis' error replies to reasons.
 func replyReason(text string) string {

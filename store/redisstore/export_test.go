@@ -52,3 +52,10 @@ func (s *Store) Die() {
 	s.stopOnce.Do(func() { close(s.stop) })
 	s.background.Wait()
 }
+
+// Claims returns how many claims wait.
+func (s *Store) Claims() int {
+	s.releases.mu.Lock()
+	defer s.releases.mu.Unlock()
+	return len(s.releases.claims)
+}

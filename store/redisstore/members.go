@@ -121,6 +121,7 @@ func (s *Store) beat() error {
 }
 
 func (s *Store) announce(ctx context.Context, workers, used int64, here bool) (_ seawall.Fleet, known bool, err error) {
+	defer caught(&err)
 	keys := []string{s.fleetName("members"), s.fleetName("capacity")}
 	reply, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used,
 		s.members.ttl.Milliseconds(), here).Int64Slice()

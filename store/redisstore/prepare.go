@@ -48,16 +48,25 @@ func (s *Store) prepare(ctx context.Context) {
 	if !warm {
 		var all sync.WaitGroup
 		for range workers + 2 { // and those of heartbeats and releases
-			all.Go(func() { s.client.Ping(ctx) })
+			all.Go(func() {
+				var err error // a connection that fails now is left to the requests
+				defer caught(&err)
+				err = s.client.Ping(ctx).Err()
+			})
 		}
 		all.Wait()
 	}
 	for i, script := range scripts {
-		if err := script.Load(ctx, s.client).Err(); err != nil {
+		if err := s.load(ctx, script); err != nil {
 			p.mu.Lock()
 			p.scripts, p.warm = append(p.scripts, scripts[i:]...), false
 			p.mu.Unlock()
 			return
 		}
 	}
+}
+
+func (s *Store) load(ctx context.Context, script *redis.Script) (err error) {
+	defer caught(&err)
+	return script.Load(ctx, s.client).Err()
 }

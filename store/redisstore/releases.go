@@ -3,6 +3,8 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +34,7 @@ const (
 type releases struct {
 	mu     sync.Mutex
 	queue  []release
-	claims []seawall.Lease
+	claims map[uint64]seawall.Lease
 	urgent bool
 	wake   chan struct{}
 }
@@ -73,7 +75,10 @@ func (r *releases) claim(l seawall.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.claims) < maxQueue { // what does not fit is taken by the next renewal
-		r.claims = append(r.claims, l)
+		if r.claims == nil {
+			r.claims = map[uint64]seawall.Lease{}
+		}
+		r.claims[l.ID] = l
 		r.signal()
 	}
 }
@@ -81,7 +86,7 @@ func (r *releases) claim(l seawall.Lease) {
 func (r *releases) takeClaims() []seawall.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	claims := r.claims
+	claims := slices.Collect(maps.Values(r.claims))
 	r.claims = nil
 	return claims
 }

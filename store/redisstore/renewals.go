@@ -34,6 +34,9 @@ func (s *Store) renew() {
 // renewAll renews those of the leases that are still held, and returns what was left when an error came. No
 // release is under way meanwhile, so none is undone.
 func (s *Store) renewAll(leases []seawall.Lease) (rest []seawall.Lease, err error) {
+	if len(leases) == 0 { // or every turn of the release loop would wait for the rides under way
+		return nil, nil
+	}
 	s.renewals.Lock()
 	defer s.renewals.Unlock()
 	leases = slices.DeleteFunc(leases, func(l seawall.Lease) bool { return !s.ledger.Holds(l.ID) })

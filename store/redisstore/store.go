@@ -122,6 +122,7 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 	if len(checks) == 0 {
 		return dst, nil
 	}
+	began := s.now()
 	s.hold(checks)
 	env := s.env()
 	a, err := s.ask(ctx, env, checks)
@@ -140,8 +141,8 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 	for i := range checks {
 		c := &checks[i]
 		res := c.Rule.Result(a.observed(i), a.ok(i), a.committed(c), env, c)
-		if !res.Committed && c.ID != 0 {
-			s.ledger.Remove(c.ID)
+		if l, ok := leaseOf(c); ok && !res.Committed && s.ledger.Remove(c.ID) && s.now().Sub(began) >= l.Rule.TTL()/3 {
+			s.releases.add(l, nil) // it was long due: it may have been renewed meanwhile
 		}
 		dst = append(dst, res)
 	}
