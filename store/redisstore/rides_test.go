@@ -105,16 +105,18 @@ func TestASlowRideHoldsUpNobody(t *testing.T) {
 	require.True(t, ok)
 	rode := make(chan error, 1)
 	hook.armed.Store(true)
+	slow := []seawall.Check{bucket(t, "rides", ratelimit.PerSecond(1000), 1_000_000)}
+	ctx := short(t, soon)
 	go func() { // its call, with or without company, is the one that is slow
-		_, err := s.Apply(short(t, soon), nil, []seawall.Check{bucket(t, "rides", ratelimit.PerSecond(1000), 1_000_000)})
+		_, err := s.Apply(ctx, nil, slow)
 		rode <- err
 	}()
 	<-at
 	require.NoError(t, ride(t, s), "another connection")
 	release(t, s, other) // returns once Redis has confirmed it
 	select {
-	case <-rode:
-		assert.Fail(t, "the slow call was to last until now")
+	case err := <-rode:
+		assert.Fail(t, "the slow call was to last until now", "%v", err)
 	default:
 	}
 	close(open)
@@ -139,8 +141,10 @@ func TestARefusedLeaseIsNotRenewedIntoBeing(t *testing.T) {
 	require.True(t, ok)
 	hook.armed.Store(true)
 	refused := make(chan bool, 1)
+	second := []seawall.Check{lease(t, "a", 1, time.Second)}
+	ctx := short(t, soon)
 	go func() {
-		results, err := s.Apply(short(t, soon), nil, []seawall.Check{lease(t, "a", 1, time.Second)})
+		results, err := s.Apply(ctx, nil, second)
 		refused <- err == nil && !results[0].Committed
 	}()
 	<-at
