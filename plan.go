@@ -7,7 +7,7 @@ func (a *Admission) enter() Outcome {
 		if l.local == nil {
 			break
 		}
-		limit := l.Limits()[0]
+		limit := l.limits[0]
 		m := l.modeOf(limit, a.request, l.mode(a.request))
 		if m == Off || worst == Denied || !a.request.first(l.Name()) {
 			continue
@@ -83,7 +83,7 @@ func (l *layer) planned(before []Check, r *Request) (checks []Check, err error) 
 	defer func() {
 		if p := recover(); p != nil {
 			checks, err = nil, &panicError{p}
-			for _, limit := range l.Limits() {
+			for _, limit := range l.limits {
 				checks = append(checks, Check{Limit: limit, Key: r.Key, Cost: 1})
 			}
 		}

@@ -44,6 +44,7 @@ type Stack struct {
 type layer struct {
 	Layer
 	local    Local // nil if the store decides
+	limits   []*Limit
 	gate     Gate
 	policies map[*Limit]Gate // only those that have one
 }
@@ -98,10 +99,10 @@ func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, er
 	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("seawall: a layer is a nil %T", l)
 	}
-	r := &layer{Layer: l, policies: map[*Limit]Gate{}}
+	r := &layer{Layer: l, limits: l.Limits(), policies: map[*Limit]Gate{}}
 	r.local, _ = l.(Local)
-	if r.local != nil && len(l.Limits()) != 1 {
-		return nil, fmt.Errorf("seawall: local layer %q has %d limits; want one, which stands for it", l.Name(), len(l.Limits()))
+	if r.local != nil && len(r.limits) != 1 {
+		return nil, fmt.Errorf("seawall: local layer %q has %d limits; want one, which stands for it", l.Name(), len(r.limits))
 	}
 	unique := func(name string) error {
 		if names[name] {
@@ -116,7 +117,7 @@ func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, er
 	if modes != nil {
 		r.gate = modes.Gate(l.Name(), "")
 	}
-	for _, limit := range l.Limits() {
+	for _, limit := range r.limits {
 		if err := unique(limit.Name()); err != nil {
 			return nil, err
 		}

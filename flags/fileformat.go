@@ -10,69 +10,48 @@ import (
 // would otherwise pass for a default.
 type flagFile struct{ filePath }
 
-// parseFile returns the flags of a file in flagd's format. Its errors begin with "path:line: ".
-func parseFile(path string, data []byte) (map[string]memprovider.InMemoryFlag, error) {
+// parseFile returns the flags of a file in flagd's format, and the line of each. Its errors begin with
+// "path:line: ".
+func parseFile(path string, data []byte) (flags map[string]memprovider.InMemoryFlag, lines map[string]int, err error) {
 	root, err := readJSON(path, data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := flagFile{filePath(path)}
 	members, ok := root.value.([]member)
 	if !ok {
-		return nil, p.wrong(root.line, `the file is %s; want an object {"flags": {...}}`, root.kind())
+		return nil, nil, p.wrong(root.line, `the file is %s; want an object {"flags": {...}}`, root.kind())
 	}
-	var flags map[string]memprovider.InMemoryFlag
 	for _, m := range members {
 		switch m.name {
 		case "flags":
-			if flags, err = p.flags(m); err != nil {
-				return nil, err
+			if flags, lines, err = p.flags(m); err != nil {
+				return nil, nil, err
 			}
 		case "$schema", "$evaluators", "metadata":
 		default:
-			return nil, p.wrong(m.nameLine, "unknown property %q; want flags, $schema, $evaluators or metadata", m.name)
+			return nil, nil, p.wrong(m.nameLine, "unknown property %q; want flags, $schema, $evaluators or metadata", m.name)
 		}
 	}
 	if flags == nil {
-		return nil, p.wrong(root.line, `there are no flags; want an object {"flags": {...}}`)
+		return nil, nil, p.wrong(root.line, `there are no flags; want an object {"flags": {...}}`)
 	}
-	return flags, nil
+	return flags, lines, nil
 }
 
-// flagLines returns the line of each flag of a file that parseFile has accepted.
-func flagLines(path string, data []byte) map[string]int {
-	lines := map[string]int{}
-	root, err := readJSON(path, data)
-	if err != nil {
-		return lines
-	}
-	members, _ := root.value.([]member)
-	for _, m := range members {
-		flags, ok := m.value.([]member)
-		if m.name != "flags" || !ok {
-			continue
-		}
-		for _, f := range flags {
-			lines[f.name] = f.nameLine
-		}
-	}
-	return lines
-}
-
-func (p flagFile) flags(all member) (map[string]memprovider.InMemoryFlag, error) {
+func (p flagFile) flags(all member) (flags map[string]memprovider.InMemoryFlag, lines map[string]int, err error) {
 	members, ok := all.value.([]member)
 	if !ok {
-		return nil, p.wrong(all.line, "flags is %s; want an object with a property for each flag", all.kind())
+		return nil, nil, p.wrong(all.line, "flags is %s; want an object with a property for each flag", all.kind())
 	}
-	flags := make(map[string]memprovider.InMemoryFlag, len(members))
+	flags, lines = make(map[string]memprovider.InMemoryFlag, len(members)), make(map[string]int, len(members))
 	for _, m := range members {
-		f, err := p.flag(m)
-		if err != nil {
-			return nil, err
+		if flags[m.name], err = p.flag(m); err != nil {
+			return nil, nil, err
 		}
-		flags[m.name] = f
+		lines[m.name] = m.nameLine
 	}
-	return flags, nil
+	return flags, lines, nil
 }
 
 func (p flagFile) flag(m member) (memprovider.InMemoryFlag, error) {

@@ -61,7 +61,7 @@ func NewFileProvider(path string, logger *slog.Logger) (*FileProvider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("flags: %w", err)
 	}
-	flags, err := parseFile(path, data)
+	flags, lines, err := parseFile(path, data)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func NewFileProvider(path string, logger *slog.Logger) (*FileProvider, error) {
 		path:            path,
 		log:             logger,
 		seen:            data,
-		lines:           flagLines(path, data),
+		lines:           lines,
 		closed:          make(chan struct{}),
 		stopped:         make(chan struct{}),
 	}
@@ -175,12 +175,12 @@ func (p *FileProvider) read() {
 		return
 	}
 	p.seen = data
-	flags, err := parseFile(p.path, data)
+	flags, lines, err := parseFile(p.path, data)
 	if err != nil {
 		p.fail(err)
 		return
 	}
-	p.accept(flagLines(p.path, data))
+	p.accept(lines)
 	p.flags.UpdateFlags(flags)
 }
 

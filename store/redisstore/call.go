@@ -96,7 +96,7 @@ func (s *Store) execute(batch []*call) {
 		if p := recover(); p != nil {
 			for _, c := range batch {
 				if c.answer == nil && c.err == nil {
-					c.err = &callError{reason: "panic", err: fmt.Errorf("panic: %v", p)}
+					c.err = panicked(p)
 					s.settle(c)
 				}
 			}

@@ -29,9 +29,11 @@ func (e *callError) Reason() string { return e.reason }
 // caught makes an error of a panic in the client or a rule. Defer it.
 func caught(err *error) {
 	if p := recover(); p != nil {
-		*err = &callError{reason: "panic", err: fmt.Errorf("panic: %v", p)}
+		*err = panicked(p)
 	}
 }
+
+func panicked(p any) error { return &callError{reason: "panic", err: fmt.Errorf("panic: %v", p)} }
 
 // replyReason maps the first word of Redis' error replies to reasons.
 func replyReason(text string) string {

@@ -48,11 +48,7 @@ func (s *Store) prepare(ctx context.Context) {
 	if !warm {
 		var all sync.WaitGroup
 		for range workers + 2 { // and those of heartbeats and releases
-			all.Go(func() {
-				var err error // a connection that fails now is left to the requests
-				defer caught(&err)
-				err = s.client.Ping(ctx).Err()
-			})
+			all.Go(func() { _ = s.ping(ctx) }) // what fails now is left to the requests
 		}
 		all.Wait()
 	}
@@ -64,6 +60,11 @@ func (s *Store) prepare(ctx context.Context) {
 			return
 		}
 	}
+}
+
+func (s *Store) ping(ctx context.Context) (err error) {
+	defer caught(&err)
+	return s.client.Ping(ctx).Err()
 }
 
 func (s *Store) load(ctx context.Context, script *redis.Script) (err error) {

@@ -69,18 +69,21 @@ func (r *releases) add(l seawall.Lease, done chan struct{}) {
 	r.signal()
 }
 
-// claim queues a lease that its request holds whether or not Redis knows, because the call that asked for it
-// was not answered: it is taken at once, beyond the cap if need be, so that others see what is in flight.
-func (r *releases) claim(l seawall.Lease) {
+// claim queues leases that their requests hold whether or not Redis knows, because the calls that asked for
+// them were not answered: they are taken at once, beyond the cap if need be, so that others see what is in
+// flight.
+func (r *releases) claim(leases ...seawall.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.claims) < maxQueue { // what does not fit is taken by the next renewal
-		if r.claims == nil {
-			r.claims = map[uint64]seawall.Lease{}
-		}
-		r.claims[l.ID] = l
-		r.signal()
+	if r.claims == nil {
+		r.claims = map[uint64]seawall.Lease{}
 	}
+	for _, l := range leases {
+		if len(r.claims) < maxQueue { // what does not fit is taken by the next renewal
+			r.claims[l.ID] = l
+		}
+	}
+	r.signal()
 }
 
 func (r *releases) takeClaims() []seawall.Lease {

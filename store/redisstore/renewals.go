@@ -10,9 +10,7 @@ import (
 // claim takes the claimed leases that are still held, and tells whether all went out.
 func (s *Store) claim() bool {
 	if rest, err := s.renewAll(s.releases.takeClaims()); err != nil {
-		for _, l := range rest {
-			s.releases.claim(l)
-		}
+		s.releases.claim(rest...)
 		return false
 	}
 	return true
@@ -26,9 +24,7 @@ func (s *Store) renew() {
 		return
 	}
 	s.log.Warn("seawall: leases could not be renewed; they are claimed as soon as Redis answers", "leases", len(rest), "error", err)
-	for _, l := range rest {
-		s.releases.claim(l)
-	}
+	s.releases.claim(rest...)
 }
 
 // renewAll renews those of the leases that are still held, and returns what was left when an error came. No
