@@ -3,26 +3,31 @@ package seawall
 import "time"
 
 // Rule is the arithmetic of one limit: immutable, and safe for concurrent use. It has a check half, which
-// reads, and a commit half, which writes; each in Go for stores in memory and as a Lua block for Redis. The
-// observation n that both check halves make is all that [Rule.Result] needs, so what a caller is told is
-// computed in one place.
+// reads, and a commit half, which writes; each in Go for stores in memory and as a Lua block for Redis. What
+// both check halves observe is all that [Rule.Result] needs, so what a caller is told is computed in one
+// place.
 type Rule interface {
-	// Kind names the algorithm; rules of one kind share a script and a state format.
+	// Kind names the algorithm; rules of one kind share a script and a state format. A state of another kind
+	// counts as none.
 	Kind() string
-	// Check observes the state and tells whether the check's cost fits. It changes nothing, but that one
-	// which refuses may mend what a clock that stepped back or a changed limit left behind.
-	Check(s *State, env Env, c *Check) (n int64, ok bool)
+	// Check observes the state and tells whether the check's cost fits. It changes nothing that has a bearing
+	// on later answers, but that one which refuses may mend what a clock that stepped back or a changed limit
+	// left behind.
+	Check(s *State, env Env, c *Check) (seen Observation, ok bool)
 	// Commit spends the check's cost. It is called under the same lock and with the same env as Check.
 	Commit(s *State, env Env, c *Check)
 	// Idle tells whether the state at time now equals that of a key never seen, so that it may be dropped.
 	Idle(s *State, now int64) bool
 	// Result says what a caller is told: pure in its arguments.
-	Result(n int64, ok, committed bool, env Env, c *Check) Result
+	Result(seen Observation, ok, committed bool, env Env, c *Check) Result
 	// Script returns the Lua sections of this kind; see the package redisstore for their form.
 	Script() string
-	// Args appends the script's arguments for c.
+	// Args appends the script's arguments for c: as many for every check of the kind with the same Op.
 	Args(dst []any, env Env, c *Check) []any
 }
+
+// Observation is what a check half saw: a few whole numbers whose meaning is the rule's.
+type Observation [4]int64
 
 // Holder is a Rule whose commits are held until they are released: a lease. A store renews what it holds
 // every third of TTL, and drops what was not renewed for TTL.
@@ -36,6 +41,14 @@ type Holder interface {
 	Renew(s *State, env Env, id uint64)
 }
 
+// Refunder is a Rule whose commits can be taken back, as if they had never been.
+type Refunder interface {
+	Rule
+	// Refund takes back what an earlier check, with the Cost and ID of c, committed c.Age ago or less. It
+	// gives back less rather than more than the limit would have had.
+	Refund(s *State, env Env, c *Check)
+}
+
 // Sharer is a Rule that can be decided without the shared store, by what this instance knows itself.
 type Sharer interface {
 	Rule
@@ -45,10 +58,18 @@ type Sharer interface {
 	Bounds() bool
 }
 
+// Constant is a Rule whose answer depends on nothing that a store keeps, so that it also stands when the
+// store cannot be asked: a block.
+type Constant interface {
+	Rule
+	// Answer is what every check of the rule is told.
+	Answer() Result
+}
+
 // Env is what a store tells a rule: its clock, its fleet and who asks.
 type Env struct {
-	// Now is the store's clock in nanoseconds since the Unix epoch. On stores that decide elsewhere it is
-	// zero in Args and Result.
+	// Now is the store's clock in nanoseconds since the Unix epoch. On stores that decide elsewhere it is a
+	// guess in Args, which a script can turn down, and zero in Result.
 	Now int64
 	// Capacity is the sum of the workers of all live instances as last seen; 0 is unknown.
 	Capacity int64
@@ -64,6 +85,17 @@ type State struct {
 	More any
 }
 
+// Op is what a check does to the state.
+type Op uint8
+
+// The operations. All but Spend neither veto nor are vetoed.
+const (
+	Spend  Op = iota // decide, and commit
+	Peek             // decide as Spend would, and commit nothing
+	Refund           // take back an earlier commit; the Rule is a Refunder
+	Reset            // forget the state
+)
+
 // Check asks whether one request fits into one limit. It is data; a store evaluates all the checks of a
 // request in one atomic step.
 type Check struct {
@@ -76,15 +108,20 @@ type Check struct {
 	Advisory bool
 	// CountOnly checks always admit.
 	CountOnly bool
-	// ID identifies the lease that a Holder's commit takes. Apply sets it, unless it is set already, to a
-	// number that the store does not know.
+	// ID identifies what the check commits: a Holder's lease, an entry of a log. Apply sets it, unless it is
+	// set already, to a number that the store does not know.
 	ID uint64
+	// Op is what the check does; zero is Spend.
+	Op Op
+	// Age is, of a Refund, how long ago at most the commit was.
+	Age time.Duration
 }
 
 // Never is the RetryAfter of a cost that can never fit.
 const Never time.Duration = -1
 
-// Result is a store's answer to one check. It describes the state that the decision left.
+// Result is a store's answer to one check. It describes the state that the decision left. Of a Refund and a
+// Reset only Admitted and Committed are set.
 type Result struct {
 	// Admitted tells whether this check alone admits.
 	Admitted bool

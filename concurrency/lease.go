@@ -104,8 +104,9 @@ func (l *Lease) Held(s *seawall.State, env seawall.Env, slots int64) (n int64, o
 }
 
 // Check implements seawall.Rule; it observes how many slots are taken.
-func (l *Lease) Check(s *seawall.State, env seawall.Env, _ *seawall.Check) (int64, bool) {
-	return l.Held(s, env, l.slots)
+func (l *Lease) Check(s *seawall.State, env seawall.Env, _ *seawall.Check) (seawall.Observation, bool) {
+	n, ok := l.Held(s, env, l.slots)
+	return seawall.Observation{n}, ok
 }
 
 // Commit implements seawall.Rule.
@@ -141,8 +142,8 @@ func (l *Lease) Idle(s *seawall.State, now int64) bool {
 }
 
 // Result implements seawall.Rule.
-func (l *Lease) Result(n int64, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
-	return Describe(n, l.slots, ok, committed, c)
+func (l *Lease) Result(seen seawall.Observation, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
+	return Describe(seen[0], l.slots, ok, committed, c)
 }
 
 // Describe says what a caller is told of slots of which n were taken before the decision. A quarter of the

@@ -9,11 +9,13 @@
 -- Of release and renew, $1 and $2 are the same; an error would hold up the others of their batch. A renewal
 -- does not mind whether the lease is still there: after a loss of data it brings it back.
 
+--@observes
+$n
 --@check
-local $nh, $nl = 0, redis.pcall('ZCOUNT', $key, '(' .. ms, '+inf')
-local $bad = type($nl) ~= 'number'
-if $bad then $nl = 0 end
-local $ok = $nl < tonumber($3)
+local $n = redis.pcall('ZCOUNT', $key, '(' .. ms, '+inf')
+local $bad = type($n) ~= 'number'
+if $bad then $n = 0 end
+local $ok = $n < tonumber($3)
 
 --@mend
 -- A lease that outlives its TTL stems from before the clock stepped back.

@@ -88,9 +88,9 @@ func TestLeaseStates(t *testing.T) {
 		return seawall.Env{Now: int64(1_800_000_000*time.Second) + int64(d)}
 	}
 	held := func(env seawall.Env) int64 {
-		n, ok := l.Check(&s, env, nil)
-		assert.Equal(t, n < 2, ok)
-		return n
+		seen, ok := l.Check(&s, env, nil)
+		assert.Equal(t, seen[0] < 2, ok)
+		return seen[0]
 	}
 	assert.True(t, l.Idle(&s, at(0).Now))
 	l.Release(&s, 1) // of a state never seen

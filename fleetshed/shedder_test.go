@@ -72,7 +72,7 @@ func TestReserve(t *testing.T) {
 			require.NoError(t, err)
 			check := s.Plan(nil, &seawall.Request{})[0]
 			for _, env := range []seawall.Env{{}, {Capacity: total}} { // not known yet, and known
-				assert.Equal(t, want, check.Rule.Result(0, true, false, env, &check).Limit, "%d, reserve %v", total, reserve)
+				assert.Equal(t, want, check.Rule.Result(seawall.Observation{}, true, false, env, &check).Limit, "%d, reserve %v", total, reserve)
 			}
 		}
 	}

@@ -38,13 +38,14 @@ func (s *slot) ordinary(env seawall.Env) int64 {
 func (s *slot) Kind() string { return "slot" }
 
 // Check implements seawall.Rule.
-func (s *slot) Check(st *seawall.State, env seawall.Env, _ *seawall.Check) (int64, bool) {
-	return s.Held(st, env, s.ordinary(env))
+func (s *slot) Check(st *seawall.State, env seawall.Env, _ *seawall.Check) (seawall.Observation, bool) {
+	n, ok := s.Held(st, env, s.ordinary(env))
+	return seawall.Observation{n}, ok
 }
 
 // Result implements seawall.Rule.
-func (s *slot) Result(n int64, ok, committed bool, env seawall.Env, c *seawall.Check) seawall.Result {
-	return concurrency.Describe(n, s.ordinary(env), ok, committed, c)
+func (s *slot) Result(seen seawall.Observation, ok, committed bool, env seawall.Env, c *seawall.Check) seawall.Result {
+	return concurrency.Describe(seen[0], s.ordinary(env), ok, committed, c)
 }
 
 // Share implements seawall.Sharer: this instance's own workers, whose store knows of no fleet.

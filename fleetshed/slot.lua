@@ -8,13 +8,15 @@
 -- $capacity the sum of the workers of all live instances, or no number; read only before refusing
 -- observes how many are taken before the decision, expired ones aside.
 
+--@observes
+$n
 --@check
-local $nh, $nl = 0, redis.pcall('ZCOUNT', $key, '(' .. ms, '+inf')
-local $bad = type($nl) ~= 'number'
-if $bad then $nl = 0 end
-local $ok = $nl < tonumber($3)
+local $n = redis.pcall('ZCOUNT', $key, '(' .. ms, '+inf')
+local $bad = type($n) ~= 'number'
+if $bad then $n = 0 end
+local $ok = $n < tonumber($3)
 if not $ok then
   local total = tonumber($capacity)
-  $ok = total ~= nil and $nl < total - math.ceil(total * $4 / 1e6)
+  $ok = total ~= nil and $n < total - math.ceil(total * $4 / 1e6)
 end
 

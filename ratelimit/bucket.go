@@ -22,7 +22,7 @@ type Bucket struct {
 	full     int64 // burst tokens
 }
 
-var _ seawall.Rule = (*Bucket)(nil)
+var _ seawall.Refunder = (*Bucket)(nil)
 
 // NewBucket returns a bucket of burst tokens, 1 to 1,000,000,000, that refills at the given rate. An empty
 // one must be full again within 100 years.
@@ -73,15 +73,15 @@ func (b *Bucket) debt(s *seawall.State, now int64) int64 {
 // Kind implements seawall.Rule.
 func (b *Bucket) Kind() string { return "bucket" }
 
-// Check implements seawall.Rule; it observes the debt. A refusal keeps the debt as it was cut, or the caller
+// Check implements seawall.Rule; it observes the debt, in limbs. A refusal keeps the debt as it was cut, or the caller
 // would owe it as long as the uncut one lasts.
-func (b *Bucket) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (int64, bool) {
+func (b *Bucket) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (seawall.Observation, bool) {
 	d := b.debt(s, env.Now)
 	ok := d <= b.full-b.need(c.Cost)
 	if !ok && d == b.full {
 		s.Word = env.Now + d
 	}
-	return d, ok
+	return seawall.Observation{0, d}, ok
 }
 
 // Commit implements seawall.Rule.
@@ -89,12 +89,26 @@ func (b *Bucket) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
 	s.Word = env.Now + b.debt(s, env.Now) + b.need(c.Cost)
 }
 
+// Refund implements seawall.Refunder. What has refilled since is not given back: it would come on top.
+func (b *Bucket) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
+	if back := b.owed(c); s.Word > env.Now+back {
+		s.Word -= back
+	} else {
+		s.Word = min(s.Word, env.Now)
+	}
+}
+
+// owed is what a refund gives back, in time.
+func (b *Bucket) owed(c *seawall.Check) int64 {
+	return max(0, min(b.need(c.Cost), b.full)-max(0, int64(c.Age)))
+}
+
 // Idle implements seawall.Rule.
 func (b *Bucket) Idle(s *seawall.State, now int64) bool { return s.Word <= now }
 
 // Result implements seawall.Rule.
-func (b *Bucket) Result(debt int64, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
-	need := b.need(c.Cost)
+func (b *Bucket) Result(seen seawall.Observation, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
+	debt, need := seen[0]*limb+seen[1], b.need(c.Cost)
 	res := seawall.Result{Admitted: ok, Committed: committed, Limit: b.burst}
 	switch {
 	case ok:
@@ -104,7 +118,7 @@ func (b *Bucket) Result(debt int64, ok, committed bool, _ seawall.Env, c *seawal
 		res.RetryAfter = upToMicro(debt + need - b.full)
 	}
 	if committed {
-		debt += need
+		debt = min(debt+need, b.full)
 	}
 	res.Remaining = (b.full - debt) / b.interval
 	if res.Remaining < b.burst {
@@ -128,6 +142,10 @@ func (b *Bucket) Script() string { return bucketLua }
 
 // Args implements seawall.Rule.
 func (b *Bucket) Args(dst []any, _ seawall.Env, c *seawall.Check) []any {
+	if c.Op == seawall.Refund {
+		back := b.owed(c)
+		return append(dst, back/limb, back%limb)
+	}
 	need := b.need(c.Cost)
 	return append(dst, need/limb, need%limb, b.full/limb, b.full%limb, (b.full+999_999)/1_000_000+2)
 }

@@ -7,8 +7,11 @@
 -- $3 $4    what the whole burst takes, in ns: limbs.
 -- $5       $3 $4 in ms, rounded up, and 2 more, as Redis counts it from the start of the millisecond in which
 --          the script began: after it an untouched bucket is full.
--- observes the debt, arrival time - now, before the decision; at most $3 $4.
+-- Of refund, $1 $2 is what to give back, in ns: limbs.
+-- observes the debt, arrival time - now, before the decision: limbs; at most $3 $4.
 
+--@observes
+$nh, $nl
 --@check
 local $v = redis.pcall('GET', $key)
 local $nh, $nl = 0, 0
@@ -37,3 +40,17 @@ end
 local h, l = hi + $sh, lo + $sl
 if l >= 1e15 then h, l = h + 1, l - 1e15 end
 redis.call('SET', $key, string.format('%d%015d', h, l), 'PX', $5)
+
+--@refund
+local $v = redis.pcall('GET', $key)
+local $h, $l = -1, -1
+if type($v) == 'string' then $h, $l = tonumber(string.sub($v, 1, -16)), tonumber(string.sub($v, -15)) end
+if $h and $l and $l >= 0 then
+  $h, $l = $h - $1, $l - $2
+  if $l < 0 then $h, $l = $h - 1, $l + 1e15 end
+  if $h > hi or $h == hi and $l > lo then
+    redis.call('SET', $key, string.format('%d%015d', $h, $l), 'KEEPTTL')
+  else
+    redis.call('DEL', $key)
+  end
+end

@@ -80,7 +80,7 @@ func (s *Store) Apply(_ context.Context, dst []seawall.Result, checks []seawall.
 		return dst, ErrClosed
 	}
 	for i := range checks {
-		if _, ok := checks[i].Rule.(seawall.Holder); ok && checks[i].ID == 0 {
+		if checks[i].ID == 0 {
 			checks[i].ID = s.lastID.Add(1)
 		}
 	}
@@ -100,28 +100,46 @@ func (s *Store) evaluate(dst []seawall.Result, checks []seawall.Check) []seawall
 	for i := range checks {
 		c := &checks[i]
 		e := evaluation{state: s.find(c)}
-		e.n, e.ok = c.Rule.Check(&e.state.State, env, c)
-		e.ok = e.ok || c.CountOnly
-		all = all && e.ok
-		enforced = enforced && (e.ok || c.Advisory)
+		if c.Op <= seawall.Peek {
+			e.seen, e.ok = c.Rule.Check(&e.state.State, env, c)
+		}
+		if c.Op == seawall.Spend {
+			e.ok = e.ok || c.CountOnly
+			all = all && e.ok
+			enforced = enforced && (e.ok || c.Advisory)
+		}
 		evaluated = append(evaluated, e)
 	}
 	for i := range checks {
 		c, e := &checks[i], &evaluated[i]
-		committed := all || enforced && !c.Advisory
+		if c.Op > seawall.Peek {
+			dst = append(dst, s.undo(c, e.state, env))
+			continue
+		}
+		committed := c.Op == seawall.Spend && (all || enforced && !c.Advisory)
 		if committed {
 			c.Rule.Commit(&e.state.State, env, c)
 			s.keep(c, e.state)
 		}
-		dst = append(dst, c.Rule.Result(e.n, e.ok, committed, env, c))
+		dst = append(dst, c.Rule.Result(e.seen, e.ok, committed, env, c))
 	}
 	return dst
+}
+
+// undo refunds or resets.
+func (s *Store) undo(c *seawall.Check, st *state, env seawall.Env) seawall.Result {
+	if c.Op == seawall.Reset {
+		delete(s.shards[c.Key.Hash()%shards].states, nameOf(c.Key, c.Limit))
+	} else if r, ok := c.Rule.(seawall.Refunder); ok && st.rule != nil {
+		r.Refund(&st.State, env, c)
+	}
+	return seawall.Result{Admitted: true, Committed: true}
 }
 
 // evaluation is what the check half of one check found.
 type evaluation struct {
 	state *state
-	n     int64
+	seen  seawall.Observation
 	ok    bool
 }
 
@@ -142,12 +160,13 @@ func (s *Store) unlock(locked uint64) {
 	}
 }
 
-// find returns the state of a check, a new one if there is none.
+// find returns the state of a check, a new one if there is none or it is another kind of rule's.
 func (s *Store) find(c *seawall.Check) *state {
-	if st := s.shards[c.Key.Hash()%shards].states[nameOf(c.Key, c.Limit)]; st != nil {
-		return st
+	st := s.shards[c.Key.Hash()%shards].states[nameOf(c.Key, c.Limit)]
+	if st == nil || st.rule.Kind() != c.Rule.Kind() {
+		return &state{}
 	}
-	return &state{}
+	return st
 }
 
 // keep stores a state that was committed to.
@@ -164,7 +183,7 @@ func nameOf(k seawall.Key, l *seawall.Limit) name { return name{k.String(), l.Na
 func (s *Store) enter(checks []seawall.Check, results []seawall.Result) {
 	for i := range checks {
 		c := &checks[i]
-		if h, ok := c.Rule.(seawall.Holder); ok && results[i].Committed {
+		if h, ok := c.Rule.(seawall.Holder); ok && results[i].Committed && c.Op == seawall.Spend {
 			s.ledger.Add(seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID}, s.now())
 		}
 	}

@@ -6,18 +6,45 @@ import "github.com/seawall-go/seawall"
 const limb = 1_000_000_000_000_000
 
 // answer is a script's reply: a mask of which checks admit, behind two bits that tell whether the enforced
-// and the advisory checks committed, and for each check its observation in two limbs.
-type answer []int64
+// and the advisory checks committed, and the observations of the checks, in columns as its shape says.
+type answer struct {
+	reply []int64
+	shape *shape
+}
 
-func (a answer) ok(i int) bool { return a[0]>>(i+2)&1 == 1 }
+func (a answer) ok(i int) bool { return a.reply[0]>>(i+2)&1 == 1 }
 
-func (a answer) observed(i int) int64 { return a[1+2*i]*limb + a[2+2*i] }
+func (a answer) observed(i int) (seen seawall.Observation) {
+	copy(seen[:], a.reply[a.shape.columns[i]:a.shape.columns[i+1]])
+	return seen
+}
 
 func (a answer) committed(c *seawall.Check) bool {
-	if c.Advisory {
-		return a[0]&2 != 0
+	switch {
+	case c.Op != seawall.Spend:
+		return c.Op != seawall.Peek
+	case c.Advisory:
+		return a.reply[0]&2 != 0
 	}
-	return a[0]&1 != 0
+	return a.reply[0]&1 != 0
+}
+
+// result is what check i is told.
+func (a answer) result(i int, env seawall.Env, c *seawall.Check) seawall.Result {
+	if c.Op > seawall.Peek {
+		return seawall.Result{Admitted: true, Committed: true}
+	}
+	env.Now = 0
+	return c.Rule.Result(a.observed(i), a.ok(i), a.committed(c), env, c)
+}
+
+// missed tells whether the script turned down the time that its arguments were made for, and at which time,
+// in nanoseconds of Redis' clock.
+func (a answer) missed() (now int64, missed bool) {
+	if a.reply[0] >= 0 {
+		return 0, false
+	}
+	return a.reply[1]*1e9 + a.reply[2]*1e3, true
 }
 
 // onlyLeasesRefuse tells whether asking again can help and cannot harm: nothing was committed, and all that
@@ -28,7 +55,7 @@ func (a answer) onlyLeasesRefuse(checks []seawall.Check) bool {
 		if a.committed(&checks[i]) {
 			return false
 		}
-		if a.ok(i) {
+		if checks[i].Op > seawall.Peek || a.ok(i) {
 			continue
 		}
 		if _, ok := checks[i].Rule.(seawall.Holder); !ok {

@@ -17,39 +17,55 @@ type call struct {
 	shape *shape
 	keys  []string
 	args  []any
-	width int // of the reply
 
 	leases  []seawall.Lease // that it may take
 	settled atomic.Bool     // set by whichever of its caller's patience and its execution ends first
-	answer  answer
+	reply   []int64
 	err     error
 	done    chan struct{}
 }
 
-// ask evaluates the checks on Redis, and returns when ctx is done at the latest.
+// ask evaluates the checks on Redis, and returns when ctx is done at the latest. If a script turns down the
+// guess of its clock that its arguments were made for, it is asked once more, with the clock that it gave.
 func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check) (answer, error) {
+	for range 2 {
+		a, err := s.askOnce(ctx, env, checks)
+		if err != nil {
+			return answer{}, err
+		}
+		now, missed := a.missed()
+		if !missed {
+			return a, nil
+		}
+		s.clockOffset.Store(now - s.now().UnixNano())
+		env.Now = now
+	}
+	return answer{}, &callError{reason: "script", err: errors.New("the clock of Redis is not what it said it was a moment ago")}
+}
+
+func (s *Store) askOnce(ctx context.Context, env seawall.Env, checks []seawall.Check) (answer, error) {
 	c, err := s.newCall(env, checks)
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	if err := s.calls.add(c); err != nil {
-		return nil, err
+		return answer{}, err
 	}
 	select {
 	case <-c.done:
-		return c.answer, c.err
+		return answer{c.reply, c.shape}, c.err
 	case <-ctx.Done():
 		if c.settled.CompareAndSwap(false, true) {
-			return nil, fmt.Errorf("redisstore: waiting for a script: %w", ctx.Err())
+			return answer{}, fmt.Errorf("redisstore: waiting for a script: %w", ctx.Err())
 		}
 		<-c.done
-		return c.answer, c.err
+		return answer{c.reply, c.shape}, c.err
 	}
 }
 
 // newCall encodes the checks, so that nothing of them is used once ask has returned.
 func (s *Store) newCall(env seawall.Env, checks []seawall.Check) (*call, error) {
-	c := &call{width: 1 + 2*len(checks), done: make(chan struct{})}
+	c := &call{done: make(chan struct{})}
 	var buf [8]int
 	counts := buf[:0]
 	c.keys = make([]string, 0, len(checks)+1)
@@ -59,7 +75,9 @@ func (s *Store) newCall(env seawall.Env, checks []seawall.Check) (*call, error) 
 		c.keys = append(c.keys, s.nameOf(ch.Key, ch.Limit))
 		c.args = append(c.args, modeOf(ch))
 		before := len(c.args)
-		c.args = ch.Rule.Args(c.args, env, ch)
+		if ch.Op != seawall.Reset {
+			c.args = ch.Rule.Args(c.args, env, ch)
+		}
 		counts = append(counts, len(c.args)-before)
 		if l, ok := leaseOf(ch); ok {
 			c.leases = append(c.leases, l)
@@ -95,7 +113,7 @@ func (s *Store) execute(batch []*call) {
 	defer func() {
 		if p := recover(); p != nil {
 			for _, c := range batch {
-				if c.answer == nil && c.err == nil {
+				if c.reply == nil && c.err == nil {
 					c.err = panicked(p)
 					s.settle(c)
 				}
@@ -145,10 +163,10 @@ func (s *Store) send(pipe redis.Pipeliner, batch []*call, how eval, script func(
 			continue
 		case err != nil:
 			c.err = classify(err)
-		case len(reply) != c.width:
-			c.err = &callError{reason: "script", err: fmt.Errorf("the reply has %d numbers; want %d", len(reply), c.width)}
 		default:
-			c.answer = reply
+			if c.err = c.shape.accepts(reply); c.err == nil {
+				c.reply = reply
+			}
 		}
 		s.settle(c)
 	}
@@ -159,7 +177,7 @@ func (s *Store) send(pipe redis.Pipeliner, batch []*call, how eval, script func(
 // leases that nobody holds any more are given back.
 func (s *Store) settle(c *call) {
 	first := c.settled.CompareAndSwap(false, true)
-	took := c.err == nil && c.answer[0]&3 != 0 && !first
+	took := c.err == nil && c.reply[0] > 0 && c.reply[0]&3 != 0 && !first
 	if took || unknownOutcome(c.err) {
 		for _, l := range c.leases {
 			if !s.ledger.Holds(l.ID) {

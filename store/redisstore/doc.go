@@ -6,13 +6,18 @@
 // sequence of its rules' kinds, so every instance has the same text and SHA. A rule's Script is Lua in
 // sections, each introduced by a line:
 //
-//	--@check    reads; sets $ok, and the observation as $nh·10^15 + $nl. Writes nothing.
+//	--@observes the numbers of the observation, at most four, with commas between them
+//	--@check    reads; sets $ok and what is observed. Writes nothing that has a bearing on later answers.
 //	--@mend     runs if the check refuses, and may repair what an odd clock left behind (optional)
 //	--@commit   writes what the check admitted
+//	--@refund   takes a commit back; runs without the others      (Refunder only)
 //	--@release  gives the lease $1 back                           (Holder only)
 //	--@renew    makes the lease $1 last another $2 milliseconds   (Holder only)
 //
 // In the last two only the first two arguments of Rule.Args are known: a Holder's are lease and TTL.
+//
+// A check whose arguments were made for a time (Env.Now) that is not Redis' sets missed = true: then nothing
+// is committed, and the store asks again with arguments for the time that Redis gave.
 //
 // Of two sections of one name the first counts. The script is the prelude, the check blocks of all rules,
 // the decision, and their commit blocks, unrolled. In a section
@@ -23,6 +28,7 @@
 //	$name      is a local variable of this check, visible in its later sections
 //	hi, lo     are Redis' clock in nanoseconds, as hi·10^15 + lo
 //	ms         is the same in milliseconds, and tick is true in one call out of 64
+//	sec, usec  are the same as Redis' TIME gives them
 //
 // All checks are evaluated before anything is committed, so an error half-way changes nothing.
 //

@@ -20,6 +20,7 @@ type shape struct {
 	text     string
 	script   *redis.Script // of text
 	capacity bool          // a last key is the fleet's capacity
+	columns  []int         // where each check's observation begins in the reply, and behind the last one its width
 }
 
 // shapes composes scripts and keeps them. There are as many as there are sequences of rules in use: few,
@@ -32,6 +33,9 @@ type shapes struct {
 	texts   map[string]*redis.Script // the same by their text
 }
 
+// ops tells scripts apart by what a check does.
+var ops = [...]byte{seawall.Spend: ' ', seawall.Peek: '?', seawall.Refund: '-', seawall.Reset: '0'}
+
 // section is a section of a kind of rule.
 type section struct{ kind, name string }
 
@@ -41,7 +45,7 @@ func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 	kinds := buf[:0]
 	for i := range checks {
 		kinds = append(kinds, checks[i].Rule.Kind()...)
-		kinds = append(kinds, ' ')
+		kinds = append(kinds, ops[checks[i].Op])
 	}
 	s.mu.RLock()
 	sh := s.known[string(kinds)]
@@ -69,19 +73,12 @@ func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 // has KEYS[i] and, behind its mode, args[i] arguments. The modes are those of modeOf.
 func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 	var head, tail, reply strings.Builder
-	head.WriteString(s.prelude)
-	head.WriteString("local all, enforced, mask = true, true, 0\n")
-	reply.WriteString("return {mask")
-	capacity := false
+	sh := &shape{columns: []int{1}}
 	at := 0 // arguments so far
+	misses := false
 	for i := range checks {
-		rule := checks[i].Rule
-		parts := sections(rule.Script())
-		for _, need := range []string{"check", "commit"} {
-			if parts[need] == "" {
-				return nil, fmt.Errorf("redisstore: rule %q: its script has no section --@%s", rule.Kind(), need)
-			}
-		}
+		c := &checks[i]
+		parts := sections(c.Rule.Script())
 		n := strconv.Itoa(i + 1)
 		at++
 		mode := fmt.Sprintf("ARGV[%d]", at)
@@ -91,23 +88,78 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 			suffix:   n,
 			arg:      func(k int) string { return fmt.Sprintf("ARGV[%d]", at+k) },
 		}
-		ok := "ok" + n
-		head.WriteString(v.fill(parts["check"]))
-		if mend := parts["mend"]; mend != "" {
-			fmt.Fprintf(&head, "if not %s then\n%send\n", ok, v.fill(mend))
+		for _, need := range needs(c.Op) {
+			if parts[need] == "" {
+				return nil, fmt.Errorf("redisstore: rule %q: its script has no section --@%s", c.Rule.Kind(), need)
+			}
 		}
-		fmt.Fprintf(&head, "if %s >= '2' then %s = true end\n", mode, ok)
-		fmt.Fprintf(&head, "if %s then mask = mask + %d else all = false; if %s == '0' then enforced = false end end\n",
-			ok, 4<<i, mode)
-		fmt.Fprintf(&tail, "if all or enforced and (%s == '0' or %s == '2') then\n%send\n", mode, mode, v.fill(parts["commit"]))
-		reply.WriteString(", nh" + n + ", nl" + n)
-		capacity = capacity || v.usedCapacity
+		columns := 0
+		switch c.Op {
+		case seawall.Refund:
+			tail.WriteString(v.fill(parts["refund"]))
+		case seawall.Reset:
+			tail.WriteString(v.fill("redis.call('DEL', $key)\n"))
+		default:
+			columns = 1 + strings.Count(parts["observes"], ",")
+			reply.WriteString(", " + strings.TrimSpace(v.fill(parts["observes"])))
+			misses = misses || strings.Contains(parts["check"], "missed")
+			head.WriteString(v.fill(parts["check"]))
+			v.decide(&head, &tail, parts, c.Op, mode, 4<<i)
+		}
+		sh.columns = append(sh.columns, sh.columns[i]+columns)
+		sh.capacity = sh.capacity || v.usedCapacity
 		at += args[i]
 	}
+	begin := "local all, enforced, mask = true, true, 0\n"
+	if misses {
+		begin = "local missed = false\n" + begin
+		head.WriteString("if missed then return {-1, sec, usec} end\n")
+	}
 	tail.WriteString("if enforced then mask = mask + 1 end\nif all then mask = mask + 2 end\n")
-	reply.WriteString("}\n")
-	text := head.String() + tail.String() + reply.String()
-	return &shape{text: text, script: redis.NewScript(text), capacity: capacity}, nil
+	sh.text = s.prelude + begin + head.String() + tail.String() + "return {mask" + reply.String() + "}\n"
+	sh.script = redis.NewScript(sh.text)
+	return sh, nil
+}
+
+// needs returns the sections that a script must have for an operation.
+func needs(op seawall.Op) []string {
+	switch op {
+	case seawall.Spend:
+		return []string{"observes", "check", "commit"}
+	case seawall.Peek:
+		return []string{"observes", "check"}
+	case seawall.Refund:
+		return []string{"refund"}
+	}
+	return nil
+}
+
+// decide writes what follows a check block: what its answer means, and what it commits. bit is its own in the
+// mask.
+func (v *vocabulary) decide(head, tail *strings.Builder, parts map[string]string, op seawall.Op, mode string, bit int) {
+	ok := "ok" + v.suffix
+	if op == seawall.Peek {
+		fmt.Fprintf(head, "if %s then mask = mask + %d end\n", ok, bit)
+		return
+	}
+	if mend := parts["mend"]; mend != "" {
+		fmt.Fprintf(head, "if not %s then\n%send\n", ok, v.fill(mend))
+	}
+	fmt.Fprintf(head, "if %s >= '2' then %s = true end\n", mode, ok)
+	fmt.Fprintf(head, "if %s then mask = mask + %d else all = false; if %s == '0' then enforced = false end end\n", ok, bit, mode)
+	fmt.Fprintf(tail, "if all or enforced and (%s == '0' or %s == '2') then\n%send\n", mode, mode, v.fill(parts["commit"]))
+}
+
+// accepts returns an error unless the reply is one that the script gives: all its columns, or a time.
+func (sh *shape) accepts(reply []int64) error {
+	want := sh.columns[len(sh.columns)-1]
+	if len(reply) > 0 && reply[0] == -1 {
+		want = 3
+	}
+	if len(reply) != want || reply[0] < -1 {
+		return &callError{reason: "script", err: fmt.Errorf("the reply %v is none; want %d numbers", reply, want)}
+	}
+	return nil
 }
 
 // modeOf tells a script how a check counts.

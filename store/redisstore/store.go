@@ -42,6 +42,8 @@ type Store struct {
 	now       func() time.Time
 	stepped   bool // tests only: scripts are given the clock
 	lastID    atomic.Uint64
+	// clockOffset is what Redis' clock was ahead of this instance's when a script last turned down a guess of it.
+	clockOffset atomic.Int64
 	calls     calls
 	ledger    seawall.Ledger
 	releases  releases
@@ -140,7 +142,7 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 	}
 	for i := range checks {
 		c := &checks[i]
-		res := c.Rule.Result(a.observed(i), a.ok(i), a.committed(c), env, c)
+		res := a.result(i, env, c)
 		if l, ok := leaseOf(c); ok && !res.Committed && s.ledger.Remove(c.ID) && s.now().Sub(began) >= l.Rule.TTL()/3 {
 			s.releases.add(l, nil) // it was long due: it may have been renewed meanwhile
 		}
@@ -149,21 +151,18 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 	return dst, nil
 }
 
-// hold numbers the leases that the checks may take, and counts them as held until it is known that they are
+// hold numbers the checks, and counts the leases that they may take as held until it is known that they are
 // not: the request may be in flight long before the answer arrives.
 func (s *Store) hold(checks []seawall.Check) {
 	now := s.now()
 	for i := range checks {
 		c := &checks[i]
-		l, ok := leaseOf(c)
-		if !ok {
-			continue
-		}
 		if c.ID == 0 {
 			c.ID = s.lastID.Add(1)
 		}
-		l.ID = c.ID
-		s.ledger.Add(l, now)
+		if l, ok := leaseOf(c); ok {
+			s.ledger.Add(l, now)
+		}
 	}
 }
 
@@ -195,7 +194,10 @@ func (s *Store) timed(args []any) []any {
 }
 
 func (s *Store) env() seawall.Env {
-	return seawall.Env{Capacity: s.members.capacity(), Instance: s.instance}
+	return seawall.Env{
+		Now:      s.now().UnixNano() + s.clockOffset.Load(),
+		Capacity: s.members.capacity(), Instance: s.instance,
+	}
 }
 
 // pause waits, and tells whether ctx still was not done then.
@@ -210,8 +212,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// leaseOf returns the lease that the check may take.
 func leaseOf(c *seawall.Check) (seawall.Lease, bool) {
 	h, ok := c.Rule.(seawall.Holder)
+	ok = ok && c.Op == seawall.Spend
 	return seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID}, ok
 }
 
