@@ -126,7 +126,9 @@ func (a *Admission) fallback(err error) {
 		}
 		res := &a.results[i]
 		res.Fallback = true
-		if c.Limit.onFailure == FailClosed {
+		if fixed, ok := c.Rule.(Constant); ok {
+			*res = fixed.Answer()
+		} else if c.Limit.onFailure == FailClosed {
 			*res = Result{Fallback: true, RetryAfter: retryUnavailable}
 		}
 		outcome := Allowed

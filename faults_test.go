@@ -20,9 +20,9 @@ func TestAPanickingPlanFollowsTheFailurePolicies(t *testing.T) {
 	login := func(r *seawall.Request) bool { return r.Route == "/login" }
 	build := func(onFailure seawall.Failure) *seawall.Stack {
 		rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
-			{Name: "api", Rate: ratelimit.PerSecond(1), Burst: 10},
+			{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1), 10)},
 			{
-				Name: "login", Rate: ratelimit.PerSecond(1), Burst: 10, Match: login, OnFailure: onFailure,
+				Name: "login", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1), 10), Match: login, OnFailure: onFailure,
 				Key: func(r *seawall.Request) seawall.Key { return r.More[0] },
 			},
 		}})
@@ -134,7 +134,7 @@ func TestBehindAnAdvisoryRefusalTheEnforcedPolicyIsCounted(t *testing.T) {
 	store, seen := memstore.New(memstore.Config{}), &recorder{}
 	t.Cleanup(func() { assert.NoError(t, store.Close(context.Background())) })
 	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
-		{Name: "new", Rate: ratelimit.PerDay(1), Burst: 1}, {Name: "old", Rate: ratelimit.PerDay(1), Burst: 100},
+		{Name: "new", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 1)}, {Name: "old", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 100)},
 	}})
 	require.NoError(t, err)
 	slots, err := concurrency.New(concurrency.Config{MaxInFlight: 1})

@@ -30,8 +30,8 @@ func newWorld(t *testing.T, modes seawall.Fixed) *world {
 	w := &world{seen: &recorder{}, worker: newSwitch(t), now: time.Unix(1_800_000_000, 0)}
 	store := memstore.New(memstore.Config{Now: func() time.Time { return w.now }})
 	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
-		{Name: "short", Rate: ratelimit.PerSecond(2), Burst: 3},
-		{Name: "long", Rate: ratelimit.PerMinute(20), Burst: 12},
+		{Name: "short", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(2), 3)},
+		{Name: "long", Quota: ratelimit.TokenBucket(ratelimit.PerMinute(20), 12)},
 	}})
 	require.NoError(t, err)
 	slots, err := concurrency.New(concurrency.Config{MaxInFlight: 2})

@@ -140,9 +140,9 @@ func setUp(t *testing.T) *fixture {
 	mem := memstore.New(memstore.Config{})
 	f := &fixture{store: &counted{Store: mem}, seen: &recorder{}, worker: newSwitch(t), modes: seawall.Fixed{}}
 	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
-		{Name: "api", Rate: ratelimit.PerDay(1), Burst: 3, Match: func(r *seawall.Request) bool { return r.Route != "/login" }},
+		{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 3), Match: func(r *seawall.Request) bool { return r.Route != "/login" }},
 		{
-			Name: "login", Rate: ratelimit.PerDay(1), Burst: 1, Match: func(r *seawall.Request) bool { return r.Route == "/login" },
+			Name: "login", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 1), Match: func(r *seawall.Request) bool { return r.Route == "/login" },
 			OnFailure: seawall.FailClosed,
 		},
 	}})

@@ -1,6 +1,9 @@
 package seawall
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Rule is the arithmetic of one limit: immutable, and safe for concurrent use. It has a check half, which
 // reads, and a commit half, which writes; each in Go for stores in memory and as a Lua block for Redis. What
@@ -76,6 +79,9 @@ type Env struct {
 	// Instance is a short text unique to the store's instance.
 	Instance string
 }
+
+// Member is the name of a commit with the given id among those of all instances.
+func (e Env) Member(id uint64) string { return e.Instance + strconv.FormatUint(id, 36) }
 
 // State is what a store in memory keeps for one key of one rule. The zero value is a key never seen.
 type State struct {

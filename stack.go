@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"sync"
 	"time"
 )
 
@@ -43,10 +44,11 @@ type Stack struct {
 // layer is a Layer with what the engine resolved for it once.
 type layer struct {
 	Layer
-	local    Local // nil if the store decides
-	limits   []*Limit
+	local    Local    // nil if the store decides
+	limits   []*Limit // when the stack was built
 	gate     Gate
-	policies map[*Limit]Gate // only those that have one
+	modes    Modes
+	policies sync.Map // *Limit to Gate, nil ones too
 }
 
 // New builds a Stack. Local layers are asked first, since their answer is free; the others count in the
@@ -99,7 +101,7 @@ func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, er
 	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("seawall: a layer is a nil %T", l)
 	}
-	r := &layer{Layer: l, limits: l.Limits(), policies: map[*Limit]Gate{}}
+	r := &layer{Layer: l, limits: l.Limits(), modes: modes}
 	r.local, _ = l.(Local)
 	if r.local != nil && len(r.limits) != 1 {
 		return nil, fmt.Errorf("seawall: local layer %q has %d limits; want one, which stands for it", l.Name(), len(r.limits))
@@ -121,14 +123,19 @@ func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, er
 		if err := unique(limit.Name()); err != nil {
 			return nil, err
 		}
-		if modes == nil {
-			continue
-		}
-		if g := modes.Gate(limit.Layer(), limit.Policy()); g != nil {
-			r.policies[limit] = g
-		}
+		r.resolveGate(limit)
 	}
 	return r, nil
+}
+
+// resolveGate asks once for the gate of a limit, also of one that a layer has got since the stack was built.
+func (l *layer) resolveGate(limit *Limit) Gate {
+	var g Gate
+	if l.modes != nil {
+		g = l.modes.Gate(limit.Layer(), limit.Policy())
+	}
+	l.policies.Store(limit, g)
+	return g
 }
 
 // prepare shows the store what a typical request asks.
@@ -166,7 +173,11 @@ func (l *layer) mode(r *Request) Mode { return ask(l.gate, r) }
 
 // modeOf is the mode of one of the layer's limits, given the layer's own.
 func (l *layer) modeOf(limit *Limit, r *Request, own Mode) Mode {
-	return max(own, ask(l.policies[limit], r))
+	g, known := l.policies.Load(limit)
+	if !known {
+		return max(own, ask(l.resolveGate(limit), r))
+	}
+	return max(own, ask(g.(Gate), r))
 }
 
 // ask returns what the gate says. Without a gate, or if it panics, that is Enforce.

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/seawall-go/seawall"
@@ -177,10 +176,5 @@ func (l *Lease) Script() string { return leaseLua }
 
 // Args implements seawall.Rule.
 func (l *Lease) Args(dst []any, env seawall.Env, c *seawall.Check) []any {
-	return append(dst, Member(env, c.ID), l.ttl.Milliseconds(), l.slots)
-}
-
-// Member is a lease's name in a shared store.
-func Member(env seawall.Env, id uint64) string {
-	return env.Instance + strconv.FormatUint(id, 36)
+	return append(dst, env.Member(c.ID), l.ttl.Milliseconds(), l.slots)
 }

@@ -59,5 +59,5 @@ func (s *slot) Script() string { return slotLua + s.Lease.Script() }
 
 // Args implements seawall.Rule.
 func (s *slot) Args(dst []any, env seawall.Env, c *seawall.Check) []any {
-	return append(dst, concurrency.Member(env, c.ID), s.TTL().Milliseconds(), s.ordinary(env), s.reserve)
+	return append(dst, env.Member(c.ID), s.TTL().Milliseconds(), s.ordinary(env), s.reserve)
 }

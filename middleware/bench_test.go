@@ -40,8 +40,8 @@ func BenchmarkEcho(b *testing.B) {
 		s := stack(b, cfg, rate(b, p), slots(b, 20), fleet(b, 64), workers(b, 64))
 		return []echo.MiddlewareFunc{middleware.Stack(s, middleware.Config{Identify: id})}
 	}
-	plenty := ratelimit.Policy{Name: "api", Rate: ratelimit.PerSecond(1_000_000), Burst: 1_000_000_000}
-	little := ratelimit.Policy{Name: "api", Rate: ratelimit.PerDay(1), Burst: 1}
+	plenty := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1_000_000), 1_000_000_000)}
+	little := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 1)}
 	for _, c := range []struct {
 		name   string
 		status int

@@ -15,8 +15,8 @@ const (
 	headerLimit  = "Ratelimit"
 )
 
-// setQuota adds the quota headers of every enforced rate policy that the store answered: of a bucket, q is
-// its burst and w how long an empty one takes to fill, r what is left and t how long it stays at most that.
+// setQuota adds the quota headers of every enforced rate policy that the store answered: q is the limit and w
+// the time in which it may be spent once, of a bucket its burst and how long that takes to fill, r what is left and t how long it stays at most that.
 // Limits in log-only mode are not shown, and none whose numbers the store did not give. A refused client is
 // told of no window that ends after the wait it is told, in seconds; 0 is none.
 func setQuota(h http.Header, a *seawall.Admission, wait int64) {
@@ -24,7 +24,7 @@ func setQuota(h http.Header, a *seawall.Admission, wait int64) {
 	policies, limits := bufs[0][:0], bufs[1][:0]
 	checks := a.Checks()
 	for i, res := range a.Results() {
-		b, ok := checks[i].Rule.(*ratelimit.Bucket)
+		rule, ok := checks[i].Rule.(ratelimit.Rule)
 		if !ok || checks[i].Advisory || res.Fallback {
 			continue
 		}
@@ -32,7 +32,7 @@ func setQuota(h http.Header, a *seawall.Admission, wait int64) {
 			policies, limits = append(policies, ", "...), append(limits, ", "...)
 		}
 		name := checks[i].Limit.Policy()
-		policies = appendItem(policies, name, 'q', res.Limit, 'w', atLeastOne(b.Window()))
+		policies = appendItem(policies, name, 'q', res.Limit, 'w', atLeastOne(rule.Window()))
 		t := atLeastOne(window(res))
 		if wait > 0 {
 			t = min(t, wait)

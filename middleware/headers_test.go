@@ -53,7 +53,7 @@ func assertNoQuota(t *testing.T, w *httptest.ResponseRecorder) {
 
 func TestQuotaHeadersDescribeTheStateAfterSpending(t *testing.T) {
 	c := new(clock)
-	p := ratelimit.Policy{Name: "api", Rate: ratelimit.PerSecond(10), Burst: 25} // full in 2.5 s
+	p := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(10), 25)} // full in 2.5 s
 	e := behind(t, seawall.Config{Store: memory(t, c)}, rate(t, p))
 	for left := int64(24); left >= 0; left-- {
 		w := get(e)
@@ -80,7 +80,7 @@ func TestQuotaHeadersDescribeTheStateAfterSpending(t *testing.T) {
 func TestTheWindowEndsBeforeRetryAfter(t *testing.T) {
 	c := new(clock)
 	for _, per := range []time.Duration{time.Millisecond, 700 * time.Millisecond, 1700 * time.Millisecond, time.Minute} {
-		p := ratelimit.Policy{Name: "api", Rate: ratelimit.Rate{Count: 1, Per: per}, Burst: 5}
+		p := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.Rate{Count: 1, Per: per}, 5)}
 		p.Cost = func(*seawall.Request) int64 { return 3 }
 		e := behind(t, seawall.Config{Store: memory(t, c)}, rate(t, p))
 		require.Equal(t, http.StatusOK, get(e).Code)
@@ -110,7 +110,7 @@ func TestWindowsAreWholeSecondsRoundedUp(t *testing.T) {
 		{ratelimit.PerMinute(1), 5, 300},
 		{ratelimit.PerDay(1), 30, 30 * 86400},
 	} {
-		e := behind(t, seawall.Config{Store: memory(t, nil)}, rate(t, ratelimit.Policy{Name: "api", Rate: c.rate, Burst: c.burst}))
+		e := behind(t, seawall.Config{Store: memory(t, nil)}, rate(t, ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(c.rate, c.burst)}))
 		w := get(e)
 		_, policies := quotas(t, w, policyField)
 		assert.Equal(t, map[string]int64{"q": c.burst, "w": c.window}, policies[0], "%v, %d", c.rate, c.burst)

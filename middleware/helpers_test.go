@@ -62,7 +62,7 @@ func (s *counting) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 
 // policy is a bucket of so many tokens that refills one a second.
 func policy(name string, burst int64) ratelimit.Policy {
-	return ratelimit.Policy{Name: name, Rate: ratelimit.PerSecond(1), Burst: burst}
+	return ratelimit.Policy{Name: name, Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1), burst)}
 }
 
 func rate(t testing.TB, policies ...ratelimit.Policy) *ratelimit.Limiter {

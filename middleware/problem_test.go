@@ -101,7 +101,7 @@ func TestEveryCauseSaysWhatToDo(t *testing.T) {
 
 func TestTheWaitIsRoundedUp(t *testing.T) {
 	c := new(clock)
-	slow := ratelimit.Policy{Name: "api", Rate: ratelimit.Rate{Count: 2, Per: 5e9}, Burst: 1} // a token in 2.5 s
+	slow := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.Rate{Count: 2, Per: 5e9}, 1)} // a token in 2.5 s
 	e := behind(t, seawall.Config{Store: memory(t, c)}, rate(t, slow))
 	get(e)
 	for _, step := range []struct {

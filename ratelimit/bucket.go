@@ -2,7 +2,6 @@ package ratelimit
 
 import (
 	_ "embed"
-	"fmt"
 	"time"
 
 	"github.com/seawall-go/seawall"
@@ -11,51 +10,24 @@ import (
 //go:embed bucket.lua
 var bucketLua string
 
-// maxBurst is the largest bucket.
-const maxBurst = 1_000_000_000
-
-// Bucket is the token bucket rule. Its arithmetic, in whole nanoseconds, is explained in the package
+// bucket is the token bucket rule. Its arithmetic, in whole nanoseconds, is explained in the package
 // documentation.
-type Bucket struct {
+type bucket struct {
 	burst    int64
 	interval int64 // one token
 	full     int64 // burst tokens
 }
 
-var _ seawall.Refunder = (*Bucket)(nil)
+var _ Rule = (*bucket)(nil)
 
-// NewBucket returns a bucket of burst tokens, 1 to 1,000,000,000, that refills at the given rate. An empty
-// one must be full again within 100 years.
-func NewBucket(rate Rate, burst int64) (*Bucket, error) {
-	if err := rate.validate(); err != nil {
-		return nil, err
-	}
-	if burst < 1 || burst > maxBurst {
-		return nil, fmt.Errorf("burst is %d; want 1 to %d", burst, int64(maxBurst))
-	}
-	interval := rate.interval()
-	if burst > int64(longest)/interval {
-		return nil, fmt.Errorf("burst of %d at %v takes more than 100 years to refill; want a smaller burst or a higher rate", burst, rate)
-	}
-	return &Bucket{burst: burst, interval: interval, full: burst * interval}, nil
-}
+// Limit implements Rule.
+func (b *bucket) Limit() int64 { return b.burst }
 
-// scaled returns the bucket of a limit that is factor times as high, within the ranges of rates and bursts.
-func scaled(rate Rate, burst int64, factor float64) *Bucket {
-	interval := rate.scaled(factor).interval()
-	burst = int64(min(max(1, float64(burst)*factor), maxBurst))
-	burst = min(burst, int64(longest)/interval)
-	return &Bucket{burst: burst, interval: interval, full: burst * interval}
-}
-
-// Burst returns the most tokens that the bucket holds.
-func (b *Bucket) Burst() int64 { return b.burst }
-
-// Window returns how long an empty bucket takes to fill.
-func (b *Bucket) Window() time.Duration { return time.Duration(b.full) }
+// Window implements Rule: how long an empty bucket takes to fill.
+func (b *bucket) Window() time.Duration { return time.Duration(b.full) }
 
 // need is the time that cost tokens take; more than fits if the cost can never fit.
-func (b *Bucket) need(cost int64) int64 {
+func (b *bucket) need(cost int64) int64 {
 	if cost > b.burst {
 		return b.full + 1
 	}
@@ -63,7 +35,7 @@ func (b *Bucket) need(cost int64) int64 {
 }
 
 // debt is how far the bucket is from full, in time.
-func (b *Bucket) debt(s *seawall.State, now int64) int64 {
+func (b *bucket) debt(s *seawall.State, now int64) int64 {
 	if s.Word <= now {
 		return 0
 	}
@@ -71,11 +43,11 @@ func (b *Bucket) debt(s *seawall.State, now int64) int64 {
 }
 
 // Kind implements seawall.Rule.
-func (b *Bucket) Kind() string { return "bucket" }
+func (b *bucket) Kind() string { return "bucket" }
 
 // Check implements seawall.Rule; it observes the debt, in limbs. A refusal keeps the debt as it was cut, or the caller
 // would owe it as long as the uncut one lasts.
-func (b *Bucket) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (seawall.Observation, bool) {
+func (b *bucket) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (seawall.Observation, bool) {
 	d := b.debt(s, env.Now)
 	ok := d <= b.full-b.need(c.Cost)
 	if !ok && d == b.full {
@@ -85,12 +57,12 @@ func (b *Bucket) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (sea
 }
 
 // Commit implements seawall.Rule.
-func (b *Bucket) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
+func (b *bucket) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
 	s.Word = env.Now + b.debt(s, env.Now) + b.need(c.Cost)
 }
 
 // Refund implements seawall.Refunder. What has refilled since is not given back: it would come on top.
-func (b *Bucket) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
+func (b *bucket) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
 	if back := b.owed(c); s.Word > env.Now+back {
 		s.Word -= back
 	} else {
@@ -99,15 +71,15 @@ func (b *Bucket) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
 }
 
 // owed is what a refund gives back, in time.
-func (b *Bucket) owed(c *seawall.Check) int64 {
+func (b *bucket) owed(c *seawall.Check) int64 {
 	return max(0, min(b.need(c.Cost), b.full)-max(0, int64(c.Age)))
 }
 
 // Idle implements seawall.Rule.
-func (b *Bucket) Idle(s *seawall.State, now int64) bool { return s.Word <= now }
+func (b *bucket) Idle(s *seawall.State, now int64) bool { return s.Word <= now }
 
 // Result implements seawall.Rule.
-func (b *Bucket) Result(seen seawall.Observation, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
+func (b *bucket) Result(seen seawall.Observation, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
 	debt, need := seen[0]*limb+seen[1], b.need(c.Cost)
 	res := seawall.Result{Admitted: ok, Committed: committed, Limit: b.burst}
 	switch {
@@ -138,10 +110,10 @@ func upToMicro(ns int64) time.Duration {
 const limb = 1_000_000_000_000_000
 
 // Script implements seawall.Rule.
-func (b *Bucket) Script() string { return bucketLua }
+func (b *bucket) Script() string { return bucketLua }
 
 // Args implements seawall.Rule.
-func (b *Bucket) Args(dst []any, _ seawall.Env, c *seawall.Check) []any {
+func (b *bucket) Args(dst []any, _ seawall.Env, c *seawall.Check) []any {
 	if c.Op == seawall.Refund {
 		back := b.owed(c)
 		return append(dst, back/limb, back%limb)

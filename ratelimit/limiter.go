@@ -15,78 +15,131 @@ const Name = "ratelimit"
 // maxPolicies bounds the checks of one request, so that its script stays within what Lua takes.
 const maxPolicies = 16
 
-// Policy is one limit on callers.
-type Policy struct {
-	// Name appears in headers, labels and flags. Required, unique in a limiter.
-	Name string
-	// Rate is how fast a bucket refills. Required.
-	Rate Rate
-	// Burst is how many tokens a bucket holds, at least 1. Required.
-	Burst int64
-	// Match tells whether the policy is about a request; nil is about every one.
-	Match func(*seawall.Request) bool
-	// Key says whose bucket a request spends from; nil is Request.Key. A zero Key is not limited.
-	Key func(*seawall.Request) seawall.Key
-	// Cost says how many tokens a request takes, at least 1; nil is Request.Cost.
-	Cost func(*seawall.Request) int64
-	// OnFailure says what happens when the store cannot be asked; zero is seawall.FailLocal.
-	OnFailure seawall.Failure
-}
-
 // Config says what a Limiter limits.
 type Config struct {
-	// Policies are all evaluated for a request that they match. 1 to 16.
+	// Policies are all evaluated for a request that they are about. 1 to 16.
 	Policies []Policy
-	// Scale multiplies every rate and burst; nil is 1. It is asked on every request. A value that is not a
-	// positive number counts as 1.
+	// Scale multiplies every rate, burst and limit; nil is 1. It is asked on every request. A value that is not
+	// a positive number counts as 1.
 	Scale func() float64
 }
 
 // Limiter is the layer "ratelimit". It is safe for concurrent use.
 type Limiter struct {
-	policies []Policy
-	limits   []*seawall.Limit
-	scale    func() float64
-	buckets  atomic.Pointer[buckets]
+	scale func() float64
+	set   atomic.Pointer[set]
 }
 
-// buckets are the policies' rules at one scale.
-type buckets struct {
-	scale float64
-	rules []*Bucket
+// set is the policies between two reloads.
+type set struct {
+	policies []Policy
+	limits   []*seawall.Limit
+	rules    atomic.Pointer[rules]
+}
+
+// rules are those of a set's policies at one scale.
+type rules struct {
+	scale    float64
+	policies []policyRules
+}
+
+// policyRules are the rules of one policy.
+type policyRules struct {
+	own   Rule
+	plans map[string]Rule
+}
+
+func (r *policyRules) of(plan string) seawall.Rule {
+	if plan == "" {
+		return r.own
+	}
+	if plan == PlanBlock {
+		return block{}
+	}
+	if rule, ok := r.plans[plan]; ok {
+		return rule
+	}
+	return r.own
 }
 
 var _ seawall.Layer = (*Limiter)(nil)
 
 // New returns a Limiter. It copies the policies; errors name the policy, the field and the value.
 func New(cfg Config) (*Limiter, error) {
-	if len(cfg.Policies) == 0 {
-		return nil, errors.New("ratelimit: Config.Policies is empty; want at least one policy")
+	l := &Limiter{scale: cfg.Scale}
+	s, err := newSet(cfg.Policies, nil)
+	if err != nil {
+		return nil, err
 	}
-	if len(cfg.Policies) > maxPolicies {
-		return nil, fmt.Errorf("ratelimit: Config.Policies has %d policies; want at most %d", len(cfg.Policies), maxPolicies)
+	l.set.Store(s)
+	return l, nil
+}
+
+// Reload replaces the policies, for all decisions that begin after it has returned; if it returns an error,
+// nothing has changed. What callers have spent counts on under a policy that keeps its name and its kind of
+// quota.
+func (l *Limiter) Reload(policies []Policy) error {
+	s, err := newSet(policies, l.set.Load())
+	if err != nil {
+		return err
 	}
-	l := &Limiter{policies: append([]Policy(nil), cfg.Policies...), scale: cfg.Scale}
-	unscaled := &buckets{scale: 1}
+	l.set.Store(s)
+	return nil
+}
+
+// newSet validates policies. Limits that the set before had stay the same.
+func newSet(policies []Policy, before *set) (*set, error) {
+	if len(policies) == 0 {
+		return nil, errors.New("ratelimit: Policies is empty; want at least one policy")
+	}
+	if len(policies) > maxPolicies {
+		return nil, fmt.Errorf("ratelimit: Policies has %d policies; want at most %d", len(policies), maxPolicies)
+	}
+	s := &set{}
 	names := map[string]bool{}
-	for _, p := range l.policies {
+	for i, p := range policies {
 		if names[p.Name] {
 			return nil, fmt.Errorf("ratelimit: policy %q is given twice", p.Name)
 		}
 		names[p.Name] = true
 		limit, err := seawall.NewLimit(Name, p.Name, p.OnFailure)
 		if err != nil {
-			return nil, fmt.Errorf("ratelimit: %w", err)
+			return nil, fmt.Errorf("ratelimit: Policies[%d]: %w", i, err)
 		}
-		rule, err := NewBucket(p.Rate, p.Burst)
+		p, err := p.clone()
 		if err != nil {
 			return nil, fmt.Errorf("ratelimit: policy %q: %w", p.Name, err)
 		}
-		l.limits = append(l.limits, limit)
-		unscaled.rules = append(unscaled.rules, rule)
+		s.policies = append(s.policies, p)
+		s.limits = append(s.limits, before.keep(limit))
 	}
-	l.buckets.Store(unscaled)
-	return l, nil
+	s.rules.Store(s.scaled(1))
+	return s, nil
+}
+
+// keep returns the limit of the same name and failure policy that the set has, otherwise the given one.
+func (s *set) keep(limit *seawall.Limit) *seawall.Limit {
+	if s != nil {
+		for _, l := range s.limits {
+			if *l == *limit {
+				return l
+			}
+		}
+	}
+	return limit
+}
+
+// scaled returns the rules of the policies at a scale.
+func (s *set) scaled(scale float64) *rules {
+	all := &rules{scale: scale}
+	for _, p := range s.policies {
+		r := policyRules{own: p.Quota.scaled(scale).rule(), plans: map[string]Rule{}}
+		for name, q := range p.Plans {
+			r.plans[name] = q.scaled(scale).rule()
+		}
+		all.policies = append(all.policies, r)
+	}
+	return all
 }
 
 // Name implements seawall.Layer.
@@ -96,54 +149,43 @@ func (l *Limiter) Name() string { return Name }
 func (l *Limiter) Cause() seawall.Cause { return seawall.CauseQuota }
 
 // Limits implements seawall.Layer.
-func (l *Limiter) Limits() []*seawall.Limit { return l.limits }
+func (l *Limiter) Limits() []*seawall.Limit { return l.set.Load().limits }
 
 // Plan implements seawall.Layer.
 func (l *Limiter) Plan(dst []seawall.Check, r *seawall.Request) []seawall.Check {
-	rules := l.rules()
-	for i := range l.policies {
-		p := &l.policies[i]
-		if p.Match != nil && !p.Match(r) {
+	s := l.set.Load()
+	all := s.at(l.scale)
+	for i := range s.policies {
+		c, plan, ok := s.policies[i].check(r)
+		if !ok {
 			continue
 		}
-		key := r.Key
-		if p.Key != nil {
-			key = p.Key(r)
-		}
-		if key.IsZero() {
-			continue
-		}
-		cost := r.Units()
-		if p.Cost != nil {
-			cost = p.Cost(r)
-		}
-		dst = append(dst, seawall.Check{Limit: l.limits[i], Rule: rules[i], Key: key, Cost: max(1, cost)})
+		c.Limit, c.Rule = s.limits[i], all.policies[i].of(plan)
+		dst = append(dst, c)
 	}
 	return dst
 }
 
 // Typical implements seawall.Typical.
 func (l *Limiter) Typical() seawall.Check {
-	return seawall.Check{Limit: l.limits[0], Rule: l.rules()[0], Key: seawall.NewKey("typical"), Cost: 1}
+	s := l.set.Load()
+	return seawall.Check{Limit: s.limits[0], Rule: s.at(l.scale).policies[0].own, Key: seawall.NewKey("typical"), Cost: 1}
 }
 
-// rules returns the policies' buckets at the present scale. A caller's debt is kept in time across scales.
-func (l *Limiter) rules() []*Bucket {
-	b := l.buckets.Load()
-	if l.scale == nil {
-		return b.rules
+// at returns the rules at the present scale. A caller's debt is kept in time across scales.
+func (s *set) at(scale func() float64) *rules {
+	all := s.rules.Load()
+	if scale == nil {
+		return all
 	}
-	s := l.scale()
-	if !(s > 0) || math.IsInf(s, 0) {
-		s = 1
+	f := scale()
+	if !(f > 0) || math.IsInf(f, 0) {
+		f = 1
 	}
-	if s == b.scale {
-		return b.rules
+	if f == all.scale {
+		return all
 	}
-	next := &buckets{scale: s}
-	for _, p := range l.policies {
-		next.rules = append(next.rules, scaled(p.Rate, p.Burst, s))
-	}
-	l.buckets.Store(next)
-	return next.rules
+	all = s.scaled(f)
+	s.rules.Store(all)
+	return all
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func policy(name string) ratelimit.Policy {
-	return ratelimit.Policy{Name: name, Rate: ratelimit.PerSecond(10), Burst: 20}
+	return ratelimit.Policy{Name: name, Quota: ratelimit.TokenBucket(ratelimit.PerSecond(10), 20)}
 }
 
 func TestNewNamesWhatIsWrong(t *testing.T) {
@@ -27,17 +27,52 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		f(&p)
 		return []ratelimit.Policy{p}
 	}
+	quota := func(q ratelimit.Quota) []ratelimit.Policy {
+		return change(func(p *ratelimit.Policy) { p.Quota = q })
+	}
+	plans := func(all map[string]ratelimit.Quota) []ratelimit.Policy {
+		return change(func(p *ratelimit.Policy) {
+			p.Plans, p.Plan = all, func(*seawall.Request) string { return "" }
+		})
+	}
+	gold := ratelimit.TokenBucket(ratelimit.PerSecond(1), 1)
 	for want, policies := range map[string][]ratelimit.Policy{
-		"Policies is empty":                       nil,
-		`policy "api" is given twice`:             {policy("api"), policy("other"), policy("api")},
-		`policy name ""`:                          change(func(p *ratelimit.Policy) { p.Name = "" }),
-		`policy name "A b"`:                       change(func(p *ratelimit.Policy) { p.Name = "A b" }),
-		`policy name "` + strings.Repeat("a", 33): change(func(p *ratelimit.Policy) { p.Name = strings.Repeat("a", 33) }),
-		`policy "api": rate 0 per 0s: Count`:      change(func(p *ratelimit.Policy) { p.Rate = ratelimit.Rate{} }),
-		`policy "api": rate 1000001 per 1s`:       change(func(p *ratelimit.Policy) { p.Rate = ratelimit.PerSecond(1_000_001) }),
-		`policy "api": burst is 0`:                change(func(p *ratelimit.Policy) { p.Burst = 0 }),
-		`policy "api": burst is -1`:               change(func(p *ratelimit.Policy) { p.Burst = -1 }),
-		`policy "api": OnFailure is 3`:            change(func(p *ratelimit.Policy) { p.OnFailure = 3 }),
+		"Policies is empty":                               nil,
+		`policy "api" is given twice`:                     {policy("api"), policy("other"), policy("api")},
+		`policy name ""`:                                  change(func(p *ratelimit.Policy) { p.Name = "" }),
+		`policy name "A b"`:                               change(func(p *ratelimit.Policy) { p.Name = "A b" }),
+		`policy name "` + strings.Repeat("a", 33):         change(func(p *ratelimit.Policy) { p.Name = strings.Repeat("a", 33) }),
+		`policy "api": Quota: quota is empty`:             change(func(p *ratelimit.Policy) { p.Quota = ratelimit.Quota{} }),
+		`policy "api": Quota: rate 0 per 0s: Count`:       quota(ratelimit.TokenBucket(ratelimit.Rate{}, 1)),
+		`policy "api": Quota: rate 1000001 per 1s`:        quota(ratelimit.TokenBucket(ratelimit.PerSecond(1_000_001), 1)),
+		`policy "api": Quota: burst is 0`:                 quota(ratelimit.TokenBucket(ratelimit.PerSecond(1), 0)),
+		`policy "api": Quota: burst is -1`:                quota(ratelimit.TokenBucket(ratelimit.PerSecond(1), -1)),
+		`Quota: limit is 0; want 1 to 1000000000`:         quota(ratelimit.SlidingLog(0, time.Second)),
+		`Quota: limit is -5; want`:                        quota(ratelimit.SlidingCounter(-5, time.Second)),
+		`Quota: limit is 1000000001; want`:                quota(ratelimit.FixedWindow(1_000_000_001, ratelimit.Daily())),
+		`Quota: window is 0s; want whole milliseconds`:    quota(ratelimit.SlidingLog(1, 0)),
+		`Quota: window is 1µs; want whole milliseconds`:   quota(ratelimit.SlidingLog(1, time.Microsecond)),
+		`Quota: window is 8808h0m0s; want at most 366`:    quota(ratelimit.SlidingLog(1, 367*24*time.Hour)),
+		`Quota: window is 500ms; want whole seconds`:      quota(ratelimit.SlidingCounter(1, time.Second/2)),
+		`Quota: window is -1s; want whole seconds`:        quota(ratelimit.SlidingCounter(1, -time.Second)),
+		`Quota: calendar is empty; want Every`:            quota(ratelimit.FixedWindow(1, ratelimit.Calendar{})),
+		`Quota: calendar: every 0s; want whole seconds`:   quota(ratelimit.FixedWindow(1, ratelimit.Every(0))),
+		`Quota: calendar: every 1.5s; want whole seconds`: quota(ratelimit.FixedWindow(1, ratelimit.Every(1500*time.Millisecond))),
+		`calendar: every 1h0m0s has no time of day`:       quota(ratelimit.FixedWindow(1, ratelimit.Every(time.Hour).In(time.UTC))),
+		`calendar: From 2026-01-01`:                       quota(ratelimit.FixedWindow(1, ratelimit.Daily().From(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))),
+		`calendar: weekday is 7; want Sunday`:             quota(ratelimit.FixedWindow(1, ratelimit.Weekly(7))),
+		`calendar: day of the month is 0; want 1 to 31`:   quota(ratelimit.FixedWindow(1, ratelimit.Monthly(0))),
+		`calendar: day of the month is 32; want 1 to 31`:  quota(ratelimit.FixedWindow(1, ratelimit.Monthly(32))),
+		`calendar: time of day is 24h0m0s; want`:          quota(ratelimit.FixedWindow(1, ratelimit.Daily().At(24*time.Hour))),
+		`calendar: time of day is -1s; want`:              quota(ratelimit.FixedWindow(1, ratelimit.Daily().At(-time.Second))),
+		`policy "api": Callers is 3; want Everyone`:       change(func(p *ratelimit.Policy) { p.Callers = 3 }),
+		`policy "api": Routes[1] is ""; want a route`:     change(func(p *ratelimit.Policy) { p.Routes = []string{"/a", ""} }),
+		`policy "api": Routes[0] is "/a*b"; want`:         change(func(p *ratelimit.Policy) { p.Routes = []string{"/a*b"} }),
+		`policy "api": Plan is nil; want a function`:      change(func(p *ratelimit.Policy) { p.Plans = map[string]ratelimit.Quota{"gold": gold} }),
+		`policy "api": Plans has "block"`:                 plans(map[string]ratelimit.Quota{"block": gold}),
+		`policy "api": Plans["gold"]: burst is 0`:         plans(map[string]ratelimit.Quota{"gold": ratelimit.TokenBucket(ratelimit.PerSecond(1), 0)}),
+		`policy "api": seawall: plan name "Gold"`:         plans(map[string]ratelimit.Quota{"Gold": gold}),
+		`policy "api": OnFailure is 3`:                    change(func(p *ratelimit.Policy) { p.OnFailure = 3 }),
 	} {
 		_, err := ratelimit.New(ratelimit.Config{Policies: policies})
 		require.ErrorContains(t, err, "ratelimit: ")
@@ -96,7 +131,7 @@ func TestPlan(t *testing.T) {
 }
 
 // scaled returns a limiter whose scale can be set, and a function that returns the bucket it plans.
-func scaled(t *testing.T, p ratelimit.Policy) (set func(float64), rule func() *ratelimit.Bucket, l *ratelimit.Limiter) {
+func scaled(t *testing.T, p ratelimit.Policy) (set func(float64), rule func() ratelimit.Rule, l *ratelimit.Limiter) {
 	var scale atomic.Uint64
 	set = func(f float64) { scale.Store(math.Float64bits(f)) }
 	set(1)
@@ -104,8 +139,8 @@ func scaled(t *testing.T, p ratelimit.Policy) (set func(float64), rule func() *r
 		Policies: []ratelimit.Policy{p}, Scale: func() float64 { return math.Float64frombits(scale.Load()) },
 	})
 	require.NoError(t, err)
-	return set, func() *ratelimit.Bucket {
-		return l.Plan(nil, &seawall.Request{Key: seawall.NewKey("a")})[0].Rule.(*ratelimit.Bucket)
+	return set, func() ratelimit.Rule {
+		return l.Plan(nil, &seawall.Request{Key: seawall.NewKey("a")})[0].Rule.(ratelimit.Rule)
 	}, l
 }
 
@@ -137,16 +172,16 @@ func TestScale(t *testing.T) {
 		{ratelimit.PerSecond(1), 1_000_000_000, 1e-6, 1000, 1_000_000 * time.Second},
 	} {
 		p := policy("api")
-		p.Rate, p.Burst = c.rate, c.burst
+		p.Quota = ratelimit.TokenBucket(c.rate, c.burst)
 		set, rule, _ := scaled(t, p)
 		for range 2 { // from 1, and from somewhere else: the way does not matter
 			set(c.scale)
 			b := rule()
-			assert.Equal(t, c.wantBurst, b.Burst(), "%v × %v", c.rate, c.scale)
-			assert.InDelta(t, float64(c.wantTokenTime), float64(b.Window())/float64(b.Burst()), 1, "%v × %v", c.rate, c.scale)
+			assert.Equal(t, c.wantBurst, b.Limit(), "%v × %v", c.rate, c.scale)
+			assert.InDelta(t, float64(c.wantTokenTime), float64(b.Window())/float64(b.Limit()), 1, "%v × %v", c.rate, c.scale)
 			assert.Same(t, b, rule(), "%v × %v is reckoned once", c.rate, c.scale)
 			set(1)
-			assert.Equal(t, c.burst, rule().Burst())
+			assert.Equal(t, c.burst, rule().Limit())
 			set(1000)
 			rule()
 		}
@@ -187,7 +222,7 @@ func TestScaleIsSafeForConcurrentUse(t *testing.T) {
 					set(float64(n%5) - 1)
 				default:
 					b := rule()
-					assert.Contains(t, []int64{20, 40, 60}, b.Burst())
+					assert.Contains(t, []int64{20, 40, 60}, b.Limit())
 					assert.Equal(t, 2*time.Second, b.Window().Round(time.Microsecond))
 				}
 			}

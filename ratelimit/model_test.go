@@ -82,14 +82,14 @@ func draw(rnd *rand.Rand) (Rate, int64) {
 			r = Rate{1, time.Microsecond + time.Duration(rnd.Int64N(3000))}
 		}
 		burst := 1 + rnd.Int64N(1<<rnd.IntN(31))
-		if _, err := NewBucket(r, burst); err == nil {
+		if _, err := newBucket(r, burst); err == nil {
 			return r, burst
 		}
 	}
 }
 
 // ask is what a store does with one check.
-func ask(b *Bucket, s *seawall.State, now, cost int64) seawall.Result {
+func ask(b *bucket, s *seawall.State, now, cost int64) seawall.Result {
 	env, c := seawall.Env{Now: now}, &seawall.Check{Cost: cost}
 	n, ok := b.Check(s, env, c)
 	if ok {
@@ -102,7 +102,7 @@ func TestBucketIsTheModel(t *testing.T) {
 	for seed := range uint64(120) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		r, burst := draw(rnd)
-		b, err := NewBucket(r, burst)
+		b, err := newBucket(r, burst)
 		require.NoError(t, err)
 		m, state := newModel(r, burst), &seawall.State{}
 		now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC).UnixNano()
@@ -134,13 +134,13 @@ func TestBucketIsTheModel(t *testing.T) {
 func TestI1OverAnyWindow(t *testing.T) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
-		var b *Bucket
+		var b *bucket
 		var r Rate
 		var burst int64
 		for b == nil || b.full > int64(365*24*time.Hour) { // or the test outlives time
 			var err error
 			r, burst = draw(rnd)
-			b, err = NewBucket(r, burst)
+			b, err = newBucket(r, burst)
 			require.NoError(t, err)
 		}
 		type spent struct{ at, cost int64 }
@@ -178,7 +178,7 @@ func TestExtremes(t *testing.T) {
 		rate  Rate
 		burst int64
 	}{{PerDay(1), 36_525}, {Rate{1, 30 * 24 * time.Hour}, 1217}, {Rate{10_000_000, 36_525 * 24 * time.Hour}, 10_000_000}} {
-		b, err := NewBucket(c.rate, c.burst)
+		b, err := newBucket(c.rate, c.burst)
 		require.NoError(t, err)
 		for _, year := range []int{2026, 2050, 2060} {
 			now := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()

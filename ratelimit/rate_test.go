@@ -73,7 +73,7 @@ func TestRangeOfRates(t *testing.T) {
 		{999_999_999_999, math.MaxInt64},
 		PerDay(86_400_000_000), PerHour(1), PerMinute(1),
 	} {
-		_, err := NewBucket(r, 1)
+		_, err := newBucket(r, 1)
 		require.NoError(t, err, "%v", r)
 	}
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestRangeOfRates(t *testing.T) {
 		{Rate{3558, math.MaxInt64}, "at least"},
 		{Rate{2, 60*24*time.Hour + 1}, "at least"},
 	} {
-		_, err := NewBucket(c.rate, 1)
+		_, err := newBucket(c.rate, 1)
 		require.ErrorContains(t, err, c.names, "%v", c.rate)
 		assert.ErrorContains(t, err, c.rate.String())
 	}
@@ -116,9 +116,9 @@ func TestRangeOfBursts(t *testing.T) {
 		{Rate{1, 30 * 24 * time.Hour}, 1217},
 		{PerSecond(3), 1_000_000_000},
 	} {
-		b, err := NewBucket(c.rate, c.burst)
+		b, err := newBucket(c.rate, c.burst)
 		require.NoError(t, err, "%d at %v", c.burst, c.rate)
-		assert.Equal(t, c.burst, b.Burst())
+		assert.Equal(t, c.burst, b.burst)
 		assert.LessOrEqual(t, b.Window(), century)
 	}
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestRangeOfBursts(t *testing.T) {
 		{Rate{1, 30 * 24 * time.Hour}, 1218, "burst of 1218"},
 		{PerDay(1), 1_000_000_000, "burst of 1000000000"},
 	} {
-		_, err := NewBucket(c.rate, c.burst)
+		_, err := newBucket(c.rate, c.burst)
 		assert.ErrorContains(t, err, c.names, "%d at %v", c.burst, c.rate)
 	}
 }
@@ -147,4 +147,12 @@ func ceil(r *big.Rat) *big.Int {
 		q.Add(q, big.NewInt(1))
 	}
 	return q
+}
+
+func newBucket(rate Rate, burst int64) (*bucket, error) {
+	rule, err := TokenBucket(rate, burst).Rule()
+	if err != nil {
+		return nil, err
+	}
+	return rule.(*bucket), nil
 }

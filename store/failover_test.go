@@ -57,7 +57,7 @@ func setUp(t *testing.T) *fixture {
 	f.Failover, err = store.NewFailover(f.shared, memstore.New(memstore.Config{}))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, f.Close(context.Background())) })
-	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{{Name: "api", Rate: ratelimit.PerDay(1), Burst: 100}}})
+	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 100)}}})
 	require.NoError(t, err)
 	slots, err := concurrency.New(concurrency.Config{MaxInFlight: 4})
 	require.NoError(t, err)
@@ -161,7 +161,7 @@ func TestEachInstanceHasItsShare(t *testing.T) {
 func TestBehindWhatFailsClosedNothingCommits(t *testing.T) {
 	f := setUp(t)
 	login, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
-		{Name: "login", Rate: ratelimit.PerDay(1), Burst: 100, OnFailure: seawall.FailClosed},
+		{Name: "login", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 100), OnFailure: seawall.FailClosed},
 	}})
 	require.NoError(t, err)
 	f.layers[0] = login

@@ -68,7 +68,7 @@ func (o *options) check(rate, url, mode string) error {
 	if o.rate, err = ratelimit.ParseRate(rate); err != nil {
 		return bad("rate", err)
 	}
-	if _, err = ratelimit.NewBucket(o.rate, o.burst); err != nil {
+	if _, err = ratelimit.TokenBucket(o.rate, o.burst).Rule(); err != nil {
 		return bad("burst", err)
 	}
 	if _, err = concurrency.New(concurrency.Config{MaxInFlight: o.maxInFlight}); err != nil {
@@ -102,11 +102,11 @@ func (o *options) check(rate, url, mode string) error {
 func (o *options) layers(scale func() float64) ([]seawall.Layer, *workershed.Shedder, error) {
 	rate, err := ratelimit.New(ratelimit.Config{Scale: scale, Policies: []ratelimit.Policy{
 		{
-			Name: "api", Rate: o.rate, Burst: o.burst,
+			Name: "api", Quota: ratelimit.TokenBucket(o.rate, o.burst),
 			Match: func(r *seawall.Request) bool { return r.Route != loginRoute },
 		},
 		{
-			Name: "login", Rate: ratelimit.PerMinute(5), Burst: 5, OnFailure: seawall.FailClosed,
+			Name: "login", Quota: ratelimit.TokenBucket(ratelimit.PerMinute(5), 5), OnFailure: seawall.FailClosed,
 			Match: func(r *seawall.Request) bool { return r.Route == loginRoute },
 			Key:   func(r *seawall.Request) seawall.Key { return r.More[0] },
 			Cost:  func(*seawall.Request) int64 { return 1 },

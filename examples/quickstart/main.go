@@ -25,7 +25,7 @@ func main() {
 }
 
 func newAPI() (*echo.Echo, error) {
-	perCaller := ratelimit.Policy{Name: "api", Rate: ratelimit.PerSecond(10), Burst: 20}
+	perCaller := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(10), 20)}
 	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{perCaller}})
 	if err != nil {
 		return nil, err

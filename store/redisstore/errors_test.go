@@ -142,7 +142,7 @@ func TestErrorRepliesHaveReasons(t *testing.T) {
 func TestOddRepliesAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]string{
-		"too few": "*2\r\n:3\r\n:0\r\n", "too many": "*4\r\n:3\r\n:0\r\n:0\r\n:0\r\n", "none": "*0\r\n", "nil array": "*-1\r\n",
+		"too few": "*1\r\n:3\r\n", "too many": "*4\r\n:3\r\n:0\r\n:0\r\n:0\r\n", "none": "*0\r\n", "nil array": "*-1\r\n",
 		"nil": "$-1\r\n", "status": "+OK\r\n", "number": ":3\r\n", "text": "$3\r\nabc\r\n", "nested": "*3\r\n:3\r\n*1\r\n:1\r\n:0\r\n",
 		"words": "*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n", "nils": "*3\r\n$-1\r\n$-1\r\n$-1\r\n", "cut off": "*3\r\n:3\r\n", "garbage": "?\r\n",
 		"hang up": "", "huge": "*3\r\n:99999999999999999999\r\n:0\r\n:0\r\n",
@@ -156,7 +156,7 @@ func TestOddRepliesAreErrors(t *testing.T) {
 		})
 	}
 	for name, reply := range map[string]string{
-		"negative": "*3\r\n:-1\r\n:-1\r\n:-1\r\n", "large": "*3\r\n:9223372036854775807\r\n:9223372036854775807\r\n:1\r\n",
+		"a time": "*3\r\n:-1\r\n:1764460800\r\n:0\r\n", "negative": "*3\r\n:-1\r\n:-1\r\n:-1\r\n", "large": "*3\r\n:9223372036854775807\r\n:9223372036854775807\r\n:1\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,7 @@ import (
 const soon = 15 * time.Second
 
 // connect returns a client as users have it.
-func connect(t *testing.T, server *redistest.Server) *redis.Client {
+func connect(t testing.TB, server *redistest.Server) *redis.Client {
 	t.Helper()
 	o, err := redisstore.Options(server.URL())
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func closeAtEnd(t *testing.T, s *redisstore.Store) {
 	})
 }
 
-func limit(t *testing.T, layer, policy string) *seawall.Limit {
+func limit(t testing.TB, layer, policy string) *seawall.Limit {
 	t.Helper()
 	l, err := seawall.NewLimit(layer, policy, seawall.FailLocal)
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func limit(t *testing.T, layer, policy string) *seawall.Limit {
 
 func bucket(t *testing.T, caller string, rate ratelimit.Rate, burst int64) seawall.Check {
 	t.Helper()
-	b, err := ratelimit.NewBucket(rate, burst)
+	b, err := ratelimit.TokenBucket(rate, burst).Rule()
 	require.NoError(t, err)
 	return seawall.Check{Limit: limit(t, ratelimit.Name, "api"), Rule: b, Key: seawall.NewKey(caller), Cost: 1}
 }

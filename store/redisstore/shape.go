@@ -20,6 +20,7 @@ type shape struct {
 	text     string
 	script   *redis.Script // of text
 	capacity bool          // a last key is the fleet's capacity
+	misses   bool          // it may turn down the time its arguments were made for
 	columns  []int         // where each check's observation begins in the reply, and behind the last one its width
 }
 
@@ -75,7 +76,6 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 	var head, tail, reply strings.Builder
 	sh := &shape{columns: []int{1}}
 	at := 0 // arguments so far
-	misses := false
 	for i := range checks {
 		c := &checks[i]
 		parts := sections(c.Rule.Script())
@@ -102,7 +102,7 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 		default:
 			columns = 1 + strings.Count(parts["observes"], ",")
 			reply.WriteString(", " + strings.TrimSpace(v.fill(parts["observes"])))
-			misses = misses || strings.Contains(parts["check"], "missed")
+			sh.misses = sh.misses || strings.Contains(parts["check"], "missed")
 			head.WriteString(v.fill(parts["check"]))
 			v.decide(&head, &tail, parts, c.Op, mode, 4<<i)
 		}
@@ -111,7 +111,7 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 		at += args[i]
 	}
 	begin := "local all, enforced, mask = true, true, 0\n"
-	if misses {
+	if sh.misses {
 		begin = "local missed = false\n" + begin
 		head.WriteString("if missed then return {-1, sec, usec} end\n")
 	}
@@ -138,12 +138,12 @@ func needs(op seawall.Op) []string {
 // mask.
 func (v *vocabulary) decide(head, tail *strings.Builder, parts map[string]string, op seawall.Op, mode string, bit int) {
 	ok := "ok" + v.suffix
+	if mend := parts["mend"]; mend != "" {
+		fmt.Fprintf(head, "if not %s then\n%send\n", ok, v.fill(mend))
+	}
 	if op == seawall.Peek {
 		fmt.Fprintf(head, "if %s then mask = mask + %d end\n", ok, bit)
 		return
-	}
-	if mend := parts["mend"]; mend != "" {
-		fmt.Fprintf(head, "if not %s then\n%send\n", ok, v.fill(mend))
 	}
 	fmt.Fprintf(head, "if %s >= '2' then %s = true end\n", mode, ok)
 	fmt.Fprintf(head, "if %s then mask = mask + %d else all = false; if %s == '0' then enforced = false end end\n", ok, bit, mode)
@@ -153,11 +153,11 @@ func (v *vocabulary) decide(head, tail *strings.Builder, parts map[string]string
 // accepts returns an error unless the reply is one that the script gives: all its columns, or a time.
 func (sh *shape) accepts(reply []int64) error {
 	want := sh.columns[len(sh.columns)-1]
-	if len(reply) > 0 && reply[0] == -1 {
+	if sh.misses && len(reply) > 0 && reply[0] == -1 {
 		want = 3
 	}
-	if len(reply) != want || reply[0] < -1 {
-		return &callError{reason: "script", err: fmt.Errorf("the reply %v is none; want %d numbers", reply, want)}
+	if len(reply) != want || reply[0] < -1 || reply[0] < 0 && !sh.misses {
+		return &callError{reason: "script", err: fmt.Errorf("the reply is %v; want %d numbers, a mask first", reply, want)}
 	}
 	return nil
 }
@@ -230,7 +230,8 @@ type vocabulary struct {
 	usedCapacity  bool
 }
 
-// fill replaces the placeholders of a section: a '$' and the letters and digits behind it.
+// fill replaces the placeholders of a section: a '$' and the letters and digits behind it. One that has none
+// stays, as the end of a pattern.
 func (v *vocabulary) fill(section string) string {
 	var b strings.Builder
 	for {
@@ -243,7 +244,11 @@ func (v *vocabulary) fill(section string) string {
 		for n < len(rest) && ('a' <= rest[n] && rest[n] <= 'z' || '0' <= rest[n] && rest[n] <= '9') {
 			n++
 		}
-		b.WriteString(v.word(rest[:n]))
+		if n == 0 {
+			b.WriteByte('$')
+		} else {
+			b.WriteString(v.word(rest[:n]))
+		}
 		section = rest[n:]
 	}
 }

@@ -17,7 +17,7 @@ import (
 // Renew only.
 type Subject struct {
 	Store seawall.Store
-	// Advance moves the store's clock forward, or back. Steps are whole milliseconds.
+	// Advance moves the store's clock forward, or back. Steps are whole microseconds.
 	Advance func(time.Duration)
 	// Renew renews all leases that the store holds.
 	Renew func()
@@ -67,12 +67,18 @@ func limit(t testing.TB, layer, policy string) *seawall.Limit {
 	return l
 }
 
+// quota returns a check on the named policy's quota of caller.
+func quota(t testing.TB, policy, caller string, q ratelimit.Quota, cost int64) seawall.Check {
+	t.Helper()
+	rule, err := q.Rule()
+	require.NoError(t, err)
+	return seawall.Check{Limit: limit(t, ratelimit.Name, policy), Rule: rule, Key: seawall.NewKey(caller), Cost: cost}
+}
+
 // bucket returns a check on the named policy's bucket of caller.
 func bucket(t testing.TB, policy, caller string, rate ratelimit.Rate, burst, cost int64) seawall.Check {
 	t.Helper()
-	b, err := ratelimit.NewBucket(rate, burst)
-	require.NoError(t, err)
-	return seawall.Check{Limit: limit(t, ratelimit.Name, policy), Rule: b, Key: seawall.NewKey(caller), Cost: cost}
+	return quota(t, policy, caller, ratelimit.TokenBucket(rate, burst), cost)
 }
 
 // lease returns a check on caller's slots.

@@ -28,11 +28,11 @@ func SameTraces(t *testing.T, a, b Open, traces, steps int) {
 // times, renewed or left to expire.
 func trace(t *testing.T, a, b Subject, rnd *rand.Rand, steps int) {
 	menu := menuOf(t, a, b, rnd)
-	var heldA, heldB []seawall.Check
+	var heldA, heldB, spentA, spentB []seawall.Check
 	for step := range steps {
 		switch p := rnd.IntN(20); {
 		case p < 4:
-			d := time.Duration(rnd.IntN(2000)) * time.Millisecond
+			d := time.Duration(rnd.IntN(2_000_000)) * time.Microsecond
 			if rnd.IntN(10) == 0 {
 				d = time.Duration(rnd.IntN(30)-10) * time.Second
 			}
@@ -49,6 +49,11 @@ func trace(t *testing.T, a, b Subject, rnd *rand.Rand, steps int) {
 		case p < 8:
 			a.Renew()
 			b.Renew()
+		case p < 9 && len(spentA) > 0:
+			i := rnd.IntN(len(spentA))
+			age := time.Duration(rnd.IntN(10_000_000)) * time.Microsecond
+			a.undo(t, spentA[i], age)
+			b.undo(t, spentB[i], age)
 		default:
 			checks := pick(menu, rnd)
 			asked := fmt.Sprintf("seed's step %d: %s", step, describe(checks))
@@ -58,6 +63,8 @@ func trace(t *testing.T, a, b Subject, rnd *rand.Rand, steps int) {
 			for i, r := range resA {
 				if _, ok := checks[i].Rule.(seawall.Holder); ok && r.Committed {
 					heldA, heldB = append(heldA, checks[i]), append(heldB, forB[i])
+				} else if r.Committed && checks[i].Op == seawall.Spend {
+					spentA, spentB = append(spentA, checks[i]), append(spentB, forB[i])
 				}
 			}
 		}
@@ -80,8 +87,19 @@ func menuOf(t *testing.T, a, b Subject, rnd *rand.Rand) []seawall.Check {
 		{Count: 1, Per: 30 * 24 * time.Hour},
 	}
 	bursts := []int64{1, 2, 7, 20, 1000}
+	limits := []int64{1, 3, 10, 100, 1_000_000_000}
+	windows := []time.Duration{time.Second, 3 * time.Second, 10 * time.Second, time.Hour, 366 * 24 * time.Hour}
+	calendars := []ratelimit.Calendar{
+		ratelimit.Every(time.Second), ratelimit.Every(7 * time.Second).From(time.Unix(5, 0)), ratelimit.Every(time.Hour),
+		ratelimit.Daily(), ratelimit.Weekly(time.Monday), ratelimit.Monthly(31).At(9 * time.Hour),
+	}
 	var menu []seawall.Check
 	for _, caller := range []string{"a", "b"} {
+		limit, window := limits[rnd.IntN(len(limits))], windows[rnd.IntN(len(windows))]
+		menu = append(menu,
+			quota(t, "log", caller, ratelimit.SlidingLog(limit, window), 1),
+			quota(t, "counter", caller, ratelimit.SlidingCounter(limit, window), 1),
+			quota(t, "window", caller, ratelimit.FixedWindow(limit, calendars[rnd.IntN(len(calendars))]), 1))
 		for _, policy := range []string{"one", "two"} {
 			rate, burst := rates[rnd.IntN(len(rates))], bursts[rnd.IntN(len(bursts))]
 			menu = append(menu, bucket(t, policy, caller, rate, burst, 1))
@@ -95,15 +113,28 @@ func menuOf(t *testing.T, a, b Subject, rnd *rand.Rand) []seawall.Check {
 	return append(menu, ordinary, critical)
 }
 
+// undo takes a commit back, as if it had been age ago at most, or forgets all about the key.
+func (s Subject) undo(t *testing.T, c seawall.Check, age time.Duration) {
+	t.Helper()
+	c.Op, c.Age = seawall.Refund, age
+	if age%10 == 0 {
+		c.Op = seawall.Reset
+	}
+	require.Equal(t, seawall.Result{Admitted: true, Committed: true}, s.apply(t, c)[0])
+}
+
 // pick returns one to five different checks with random cost and mode.
 func pick(menu []seawall.Check, rnd *rand.Rand) []seawall.Check {
 	var checks []seawall.Check
 	for _, i := range rnd.Perm(len(menu))[:1+rnd.IntN(5)] {
 		c := menu[i]
-		if b, ok := c.Rule.(*ratelimit.Bucket); ok {
-			c.Cost = 1 + rnd.Int64N(min(b.Burst()+1, 30))
+		if b, ok := c.Rule.(ratelimit.Rule); ok {
+			c.Cost = 1 + rnd.Int64N(min(b.Limit()+1, 30))
 		}
 		c.Advisory = rnd.IntN(3) == 0
+		if rnd.IntN(8) == 0 {
+			c.Op = seawall.Peek
+		}
 		checks = append(checks, c)
 	}
 	return checks
@@ -112,7 +143,7 @@ func pick(menu []seawall.Check, rnd *rand.Rand) []seawall.Check {
 func describe(checks []seawall.Check) string {
 	var text strings.Builder
 	for _, c := range checks {
-		fmt.Fprintf(&text, "%s of %v, cost %d, advisory %v; ", c.Limit.Name(), c.Key, c.Cost, c.Advisory)
+		fmt.Fprintf(&text, "%s of %v, cost %d, advisory %v, op %d; ", c.Limit.Name(), c.Key, c.Cost, c.Advisory, c.Op)
 	}
 	return text.String()
 }

@@ -3,7 +3,7 @@
 local real = redis
 local redis = {pcall = real.pcall, call = function(cmd, ...)
   local args = {...}
-  if cmd == 'SET' then args[4] = args[4] + 3600000 end
+  if cmd == 'SET' and args[3] == 'PX' then args[4] = args[4] + 3600000 end
   if cmd == 'PEXPIRE' then args[2] = args[2] + 3600000 end
   return real.call(cmd, unpack(args))
 end}

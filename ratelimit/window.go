@@ -1,0 +1,137 @@
+package ratelimit
+
+import (
+	_ "embed"
+	"sync/atomic"
+	"time"
+
+	"github.com/seawall-go/seawall"
+)
+
+//go:embed window.lua
+var windowLua string
+
+// window is the fixed window rule: a counter that starts again at every boundary of a calendar.
+type window struct {
+	limit    int64
+	calendar Calendar
+	known    atomic.Pointer[boundaries] // around the last time asked for
+}
+
+var _ Rule = (*window)(nil)
+
+// at returns the boundaries around a time in nanoseconds.
+func (w *window) at(now int64) *boundaries {
+	sec := floorDiv(now, int64(time.Second))
+	b := w.known.Load()
+	if b == nil || !b.holds(sec) {
+		around := w.calendar.around(sec)
+		b = &around
+		w.known.Store(b)
+	}
+	return b
+}
+
+// The state in memory is one word, the window's begin in seconds times giga plus what was used less one: a
+// window of which nothing is used is not kept.
+const giga = 1_000_000_000
+
+// used is what was spent in the window that began at begin. What stems from a later one was spent before the
+// clock stepped back, and counts.
+func (w *window) used(s *seawall.State, begin int64) int64 {
+	if s.Word == 0 || s.Word/giga < begin {
+		return 0
+	}
+	return s.Word%giga + 1
+}
+
+func (w *window) keep(s *seawall.State, begin, used int64) {
+	s.Word = 0
+	if used > 0 {
+		s.Word = begin*giga + min(used, giga) - 1
+	}
+}
+
+// Kind implements seawall.Rule.
+func (w *window) Kind() string { return "window" }
+
+// Check implements seawall.Rule; it observes what was used and how many microseconds are left. A refusal
+// makes what a later window holds this one's, or the caller would still owe it when that one comes.
+func (w *window) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (seawall.Observation, bool) {
+	b := w.at(env.Now)
+	used := w.used(s, b[1])
+	ok := used+cost(c) <= w.limit
+	if !ok && s.Word/giga > b[1] {
+		w.keep(s, b[1], used)
+	}
+	return seawall.Observation{used, b[2]*1e6 - floorDiv(env.Now, 1000)}, ok
+}
+
+// Commit implements seawall.Rule.
+func (w *window) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
+	b := w.at(env.Now)
+	w.keep(s, b[1], w.used(s, b[1])+cost(c))
+}
+
+// Refund implements seawall.Refunder. It gives nothing back that may have been spent in an earlier window.
+func (w *window) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
+	begin := w.at(env.Now)[1]
+	if w.sameWindow(begin, env.Now, c) && s.Word/giga == begin {
+		w.keep(s, begin, max(0, w.used(s, begin)-cost(c)))
+	}
+}
+
+func (w *window) sameWindow(begin, now int64, c *seawall.Check) bool {
+	return floorDiv(now, 1000)-upToMicros(c.Age) >= begin*1e6
+}
+
+// Idle implements seawall.Rule.
+func (w *window) Idle(s *seawall.State, now int64) bool {
+	return s.Word == 0 || s.Word/giga < w.at(now)[1]
+}
+
+// Result implements seawall.Rule.
+func (w *window) Result(seen seawall.Observation, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
+	used, left := seen[0], micros(seen[1])
+	res := seawall.Result{Admitted: ok, Committed: committed, Limit: w.limit}
+	switch {
+	case ok:
+	case cost(c) > w.limit:
+		res.RetryAfter = seawall.Never
+	default:
+		res.RetryAfter = left
+	}
+	if committed {
+		used += cost(c)
+	}
+	res.Remaining = max(0, w.limit-used)
+	if used > 0 {
+		res.NextAfter, res.ResetAfter = left, left
+	}
+	return res
+}
+
+// Limit implements Rule.
+func (w *window) Limit() int64 { return w.limit }
+
+// Window implements Rule: the length of the present one, which differs where months or clocks do.
+func (w *window) Window() time.Duration {
+	b := w.known.Load()
+	if b == nil {
+		b = w.at(time.Now().UnixNano())
+	}
+	return time.Duration(b[2]-b[1]) * time.Second
+}
+
+// Script implements seawall.Rule.
+func (w *window) Script() string { return windowLua }
+
+// Args implements seawall.Rule.
+func (w *window) Args(dst []any, env seawall.Env, c *seawall.Check) []any {
+	b := w.at(env.Now)
+	last := w.limit
+	if c.Op == seawall.Refund {
+		last = upToMicros(c.Age)
+	}
+	return append(dst, cost(c), last, b[0], b[1], b[2], b[3])
+}
