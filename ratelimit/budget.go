@@ -1,0 +1,134 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/seawall-go/seawall"
+)
+
+// storeWait bounds how long a Budget waits for its store where its caller's context must not end the call: a
+// call that is abandoned may still spend.
+const storeWait = 2 * time.Second
+
+// Budget spends the quotas of a Limiter without HTTP: for calls that this program makes, and for workers. It
+// knows no modes and no failure policies: it decides, or returns an error. Then it is not known whether the
+// cost was spent; whoever takes it for spent never overdraws. It is safe for concurrent use.
+type Budget struct {
+	store   seawall.Store
+	limiter *Limiter
+	lines   lines
+}
+
+// NewBudget returns a Budget of the limiter's quotas on a store, which may be shared with other processes.
+func NewBudget(store seawall.Store, limiter *Limiter) (*Budget, error) {
+	switch {
+	case store == nil:
+		return nil, errors.New("ratelimit: NewBudget was given no store")
+	case limiter == nil:
+		return nil, errors.New("ratelimit: NewBudget was given no limiter")
+	}
+	return &Budget{store: store, limiter: limiter}, nil
+}
+
+// Answer is what a Budget says of a request. It describes the state that the request left.
+type Answer struct {
+	// Admitted tells whether every policy admits.
+	Admitted bool
+	// Policy is the first that refuses.
+	Policy string
+	// RetryAfter is the longest wait of all that refuse, or seawall.Never.
+	RetryAfter time.Duration
+	// Remaining is the least that remains in any policy; math.MaxInt64 if none is about the request.
+	Remaining int64
+
+	checks []seawall.Check // what was spent
+	began  time.Time
+	given  atomic.Bool // back
+}
+
+// Allow spends r.Cost, or what the policies say, if every policy that is about r admits it, and nothing
+// otherwise. It does not queue behind those who Wait.
+func (b *Budget) Allow(ctx context.Context, r *seawall.Request) (*Answer, error) {
+	return b.ask(ctx, r, seawall.Spend)
+}
+
+// Peek says what Allow would say, and spends nothing.
+func (b *Budget) Peek(ctx context.Context, r *seawall.Request) (*Answer, error) {
+	return b.ask(ctx, r, seawall.Peek)
+}
+
+// Reset forgets what was spent of all quotas that r would spend from.
+func (b *Budget) Reset(ctx context.Context, r *seawall.Request) error {
+	_, err := b.ask(ctx, r, seawall.Reset)
+	return err
+}
+
+// Refund gives back what an admitted Answer spent, as if it had never been: for a call that did not take place.
+// It gives back what would still be missing: of a bucket not what has refilled since, of a window nothing once
+// the next one has begun. It does so once, and also if ctx is done. After an error it is not known whether it
+// did; it is not tried again.
+func (b *Budget) Refund(ctx context.Context, a *Answer) error {
+	if !a.Admitted || len(a.checks) == 0 || !a.given.CompareAndSwap(false, true) {
+		return nil
+	}
+	checks := append([]seawall.Check(nil), a.checks...)
+	for i := range checks {
+		checks[i].Op, checks[i].Age = seawall.Refund, time.Since(a.began)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+	defer cancel()
+	if _, err := b.store.Apply(ctx, nil, checks); err != nil {
+		return fmt.Errorf("ratelimit: refund: %w", err)
+	}
+	return nil
+}
+
+// ask has the store evaluate the checks of the policies that are about r.
+func (b *Budget) ask(ctx context.Context, r *seawall.Request, op seawall.Op) (*Answer, error) {
+	a := &Answer{Admitted: true, Remaining: math.MaxInt64, began: time.Now()}
+	checks := b.limiter.Plan(nil, r)
+	if len(checks) == 0 {
+		if r.Key.IsZero() {
+			return nil, errors.New("ratelimit: Request.Key is zero; want whose budget it is, such as seawall.NewKey(\"account\")")
+		}
+		return a, nil
+	}
+	for i := range checks {
+		checks[i].Op = op
+	}
+	results, err := b.store.Apply(ctx, nil, checks)
+	if err == nil && len(results) != len(checks) {
+		err = fmt.Errorf("the store answered %d of %d checks", len(results), len(checks))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ratelimit: %w", err)
+	}
+	for i, res := range results {
+		a.add(checks[i].Limit.Policy(), res)
+	}
+	if op == seawall.Spend && a.Admitted {
+		a.checks = checks
+	}
+	return a, nil
+}
+
+// add counts in the result of one policy.
+func (a *Answer) add(policy string, res seawall.Result) {
+	a.Remaining = min(a.Remaining, res.Remaining)
+	if res.Admitted {
+		return
+	}
+	if a.Admitted {
+		a.Admitted, a.Policy = false, policy
+	}
+	if res.RetryAfter == seawall.Never || a.RetryAfter == seawall.Never {
+		a.RetryAfter = seawall.Never
+	} else {
+		a.RetryAfter = max(a.RetryAfter, res.RetryAfter)
+	}
+}

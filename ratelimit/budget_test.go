@@ -1,0 +1,317 @@
+package ratelimit_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/ratelimit"
+	"github.com/seawall-go/seawall/store/memstore"
+)
+
+var account = seawall.NewKey("account")
+
+func spend(cost int64) *seawall.Request { return &seawall.Request{Key: account, Cost: cost} }
+
+// budget returns one on a store in memory whose clock is the test's.
+func budget(t testing.TB, policies ...ratelimit.Policy) *ratelimit.Budget {
+	t.Helper()
+	l, err := ratelimit.New(ratelimit.Config{Policies: policies})
+	require.NoError(t, err)
+	s := memstore.New(memstore.Config{Now: time.Now})
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	b, err := ratelimit.NewBudget(s, l)
+	require.NoError(t, err)
+	return b
+}
+
+func quota(name string, q ratelimit.Quota) ratelimit.Policy {
+	return ratelimit.Policy{Name: name, Quota: q}
+}
+
+func allow(t testing.TB, b *ratelimit.Budget, cost int64) *ratelimit.Answer {
+	t.Helper()
+	a, err := b.Allow(t.Context(), spend(cost))
+	require.NoError(t, err)
+	return a
+}
+
+func TestBudgetSpendsFromAllPoliciesOrNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget(t,
+			quota("second", ratelimit.TokenBucket(ratelimit.PerSecond(1), 5)),
+			quota("day", ratelimit.FixedWindow(7, ratelimit.Daily())))
+		a := allow(t, b, 5)
+		assert.True(t, a.Admitted)
+		assert.Zero(t, a.Remaining)
+		a = allow(t, b, 3)
+		assert.False(t, a.Admitted)
+		assert.Equal(t, "second", a.Policy)
+		assert.Equal(t, 24*time.Hour, a.RetryAfter, "the longest of both: the bubble's clock starts at midnight")
+		time.Sleep(5 * time.Second)
+		a = allow(t, b, 3)
+		assert.Equal(t, "day", a.Policy, "the bucket is full again, and a refusal cost it nothing")
+		assert.Equal(t, int64(2), a.Remaining)
+		assert.Equal(t, seawall.Never, allow(t, b, 6).RetryAfter, "more than the bucket holds")
+	})
+}
+
+func TestPeekSpendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, q := range everyQuota() {
+			b := budget(t, quota("it", q))
+			for range 3 {
+				a, err := b.Peek(t.Context(), spend(10))
+				require.NoError(t, err)
+				assert.True(t, a.Admitted, name)
+				assert.Equal(t, int64(10), a.Remaining, name)
+				require.NoError(t, b.Refund(t.Context(), a))
+			}
+			require.True(t, allow(t, b, 4).Admitted)
+			a, err := b.Peek(t.Context(), spend(7))
+			require.NoError(t, err)
+			assert.False(t, a.Admitted, name)
+			assert.Equal(t, int64(6), a.Remaining, name)
+			assert.Positive(t, a.RetryAfter, name)
+		}
+	})
+}
+
+// everyQuota is ten by every algorithm.
+func everyQuota() map[string]ratelimit.Quota {
+	return map[string]ratelimit.Quota{
+		"bucket":  ratelimit.TokenBucket(ratelimit.PerMinute(1), 10),
+		"log":     ratelimit.SlidingLog(10, time.Minute),
+		"counter": ratelimit.SlidingCounter(10, time.Minute),
+		"window":  ratelimit.FixedWindow(10, ratelimit.Every(time.Minute)),
+	}
+}
+
+func TestRefundIsAsIfItHadNotBeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, q := range everyQuota() {
+			b := budget(t, quota("it", q))
+			require.True(t, allow(t, b, 3).Admitted)
+			a := allow(t, b, 7)
+			require.True(t, a.Admitted, name)
+			require.Zero(t, a.Remaining, name)
+			gone, cancel := context.WithCancel(t.Context())
+			cancel()
+			for range 3 { // once, whoever has hung up
+				require.NoError(t, b.Refund(gone, a))
+			}
+			peek, err := b.Peek(t.Context(), spend(7))
+			require.NoError(t, err)
+			assert.True(t, peek.Admitted, name)
+			assert.Equal(t, int64(7), peek.Remaining, name)
+			refused := allow(t, b, 8)
+			require.False(t, refused.Admitted, name)
+			require.NoError(t, b.Refund(t.Context(), refused))
+			assert.Equal(t, int64(7), allow(t, b, 8).Remaining, "%s: a refusal has nothing to give back", name)
+		}
+	})
+}
+
+// TestLateRefundGivesNoMoreThanIsMissing spends all, lets it come back, spends all again, and refunds the first.
+func TestLateRefundGivesNoMoreThanIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, q := range map[string]ratelimit.Quota{
+			"bucket":  ratelimit.TokenBucket(ratelimit.PerMinute(10), 10),
+			"log":     ratelimit.SlidingLog(10, time.Minute),
+			"counter": ratelimit.SlidingCounter(10, time.Minute),
+			"window":  ratelimit.FixedWindow(10, ratelimit.Every(time.Minute)),
+		} {
+			b := budget(t, quota("it", q))
+			first := allow(t, b, 10)
+			require.True(t, first.Admitted)
+			time.Sleep(2 * time.Minute)
+			second := allow(t, b, 10)
+			require.True(t, second.Admitted, name)
+			require.NoError(t, b.Refund(t.Context(), first))
+			assert.Zero(t, allow(t, b, 1).Remaining, name)
+			time.Sleep(30 * time.Second)
+			require.NoError(t, b.Refund(t.Context(), second))
+			assert.True(t, allow(t, b, 10).Admitted, "%s: the second is worth what has not come back by itself", name)
+			time.Sleep(30 * time.Second)
+		}
+	})
+}
+
+func TestResetForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, q := range everyQuota() {
+			b := budget(t, quota("it", q))
+			require.True(t, allow(t, b, 10).Admitted)
+			require.NoError(t, b.Reset(t.Context(), spend(1)))
+			assert.True(t, allow(t, b, 10).Admitted, name)
+		}
+	})
+}
+
+func TestBudgetWithoutAKeyIsAnError(t *testing.T) {
+	b := budget(t, quota("it", ratelimit.SlidingLog(1, time.Minute)))
+	_, err := b.Allow(t.Context(), &seawall.Request{})
+	require.ErrorContains(t, err, "Request.Key is zero")
+	other := quota("it", ratelimit.SlidingLog(1, time.Minute))
+	other.Routes = []string{"/elsewhere"}
+	a, err := budget(t, other).Allow(t.Context(), spend(5))
+	require.NoError(t, err)
+	assert.True(t, a.Admitted)
+	assert.EqualValues(t, math.MaxInt64, a.Remaining, "no policy is about it")
+	for _, nothing := range []func() (*ratelimit.Budget, error){
+		func() (*ratelimit.Budget, error) { return ratelimit.NewBudget(nil, nil) },
+		func() (*ratelimit.Budget, error) { return ratelimit.NewBudget(memstore.New(memstore.Config{Now: time.Now}), nil) },
+	} {
+		_, err := nothing()
+		require.ErrorContains(t, err, "ratelimit: NewBudget was given no")
+	}
+}
+
+func TestWaitServesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget(t, quota("it", ratelimit.TokenBucket(ratelimit.PerSecond(1), 10)))
+		require.True(t, allow(t, b, 10).Admitted)
+		began := time.Now()
+		var mu sync.Mutex
+		var order []int
+		var at []time.Duration
+		var all sync.WaitGroup
+		for i, cost := range []int64{5, 1, 10, 1, 2} { // a small one does not overtake a large one
+			all.Go(func() {
+				a, err := b.Wait(t.Context(), spend(cost))
+				assert.NoError(t, err)
+				assert.True(t, a.Admitted)
+				mu.Lock()
+				defer mu.Unlock()
+				order, at = append(order, i), append(at, time.Since(began))
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		assert.Equal(t, []int{0, 1, 2, 3, 4}, order)
+		assert.Equal(t, []time.Duration{5 * time.Second, 6 * time.Second, 16 * time.Second, 17 * time.Second, 19 * time.Second}, at)
+	})
+}
+
+func TestWaitOfAnotherKeyIsNotHeldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget(t, quota("it", ratelimit.FixedWindow(1, ratelimit.Daily())))
+		require.True(t, allow(t, b, 1).Admitted)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, err := b.Wait(ctx, spend(1))
+			assert.ErrorIs(t, err, context.Canceled)
+		})
+		synctest.Wait()
+		_, err := b.Wait(t.Context(), &seawall.Request{Key: seawall.NewKey("other")})
+		require.NoError(t, err)
+		cancel()
+		all.Wait()
+	})
+}
+
+// TestCancelledWaitGivesNothingAway cancels one in the middle of a line and one at its head.
+func TestCancelledWaitGivesNothingAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget(t, quota("it", ratelimit.TokenBucket(ratelimit.PerSecond(1), 10)))
+		require.True(t, allow(t, b, 10).Admitted)
+		began := time.Now()
+		var all sync.WaitGroup
+		cancels := make([]context.CancelFunc, 3)
+		var served atomic.Int64
+		for i := range 3 {
+			var ctx context.Context
+			ctx, cancels[i] = context.WithCancel(t.Context())
+			all.Go(func() {
+				if _, err := b.Wait(ctx, spend(4)); err == nil {
+					served.Add(1)
+					assert.Equal(t, 4*time.Second, time.Since(began), "as if the others had not been there")
+				}
+			})
+			synctest.Wait()
+		}
+		time.Sleep(2 * time.Second)
+		cancels[1]()
+		cancels[0]()
+		all.Wait()
+		cancels[2]()
+		assert.EqualValues(t, 1, served.Load())
+		assert.Zero(t, allow(t, b, 1).Remaining)
+	})
+}
+
+func TestWaitKnowsWhenItIsHopeless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget(t, quota("it", ratelimit.TokenBucket(ratelimit.PerSecond(1), 10)))
+		began := time.Now()
+		_, err := b.Wait(t.Context(), spend(11))
+		require.ErrorIs(t, err, ratelimit.ErrNever)
+		assert.ErrorContains(t, err, `policy "it": it can never be admitted`)
+		require.True(t, allow(t, b, 10).Admitted)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		_, err = b.Wait(ctx, spend(4))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorContains(t, err, "for another 4s")
+		assert.Zero(t, time.Since(began), "neither waits for what will not come")
+		_, err = b.Wait(ctx, spend(3))
+		require.NoError(t, err)
+	})
+}
+
+func TestWaitSeesAReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget(t, quota("it", ratelimit.FixedWindow(1, ratelimit.Daily())))
+		require.True(t, allow(t, b, 1).Admitted)
+		began := time.Now()
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, err := b.Wait(t.Context(), spend(1))
+			assert.NoError(t, err)
+			assert.LessOrEqual(t, time.Since(began), 10*time.Second)
+		})
+		time.Sleep(time.Second)
+		require.NoError(t, b.Reset(t.Context(), spend(1)))
+		all.Wait()
+	})
+}
+
+// slowStore answers only after its caller's context would have ended.
+type slowStore struct {
+	seawall.Store
+	cancel func()
+}
+
+func (s *slowStore) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
+	if checks[0].Op == seawall.Spend {
+		s.cancel()
+	}
+	if ctx.Err() != nil {
+		return dst, errors.New("the call was given up, and may have spent all the same")
+	}
+	return s.Store.Apply(ctx, dst, checks)
+}
+
+func TestCancelWhileTheStoreIsAsked(t *testing.T) {
+	mem := memstore.New(memstore.Config{Now: time.Now})
+	l, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{quota("it", ratelimit.SlidingLog(10, time.Hour))}})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	b, err := ratelimit.NewBudget(&slowStore{mem, cancel}, l)
+	require.NoError(t, err)
+	_, err = b.Wait(ctx, spend(6))
+	require.ErrorIs(t, err, context.Canceled)
+	a, err := b.Peek(t.Context(), spend(1))
+	require.NoError(t, err)
+	assert.Equal(t, int64(10), a.Remaining, "it is given back")
+}

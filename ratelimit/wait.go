@@ -1,0 +1,112 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seawall-go/seawall"
+)
+
+// lookAgain is how long Wait sleeps at most before it asks again: budgets are refunded, reset and raised.
+const lookAgain = 10 * time.Second
+
+// ErrNever is what Wait returns for a cost above the limit, and for a caller who is blocked.
+var ErrNever = errors.New("it can never be admitted")
+
+// Wait spends like Allow, as soon as that is admitted. Those of this process who wait for the same Request.Key
+// are served in the order in which they came, however much each wants; between processes whoever asks first is
+// served first. It returns an error that wraps ErrNever if it will never be admitted, one that wraps ctx's error
+// when ctx is done, at once if what is missing comes only after ctx's deadline, and the store's error. In the
+// first two cases nothing is spent, or it has been refunded.
+func (b *Budget) Wait(ctx context.Context, r *seawall.Request) (*Answer, error) {
+	turn, leave := b.lines.join(r.Key)
+	defer leave()
+	select {
+	case <-turn:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("ratelimit: waiting in line: %w", ctx.Err())
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("ratelimit: waiting: %w", err)
+		}
+		a, err := b.askUninterrupted(ctx, r)
+		switch {
+		case err != nil:
+			return nil, err
+		case a.Admitted && ctx.Err() != nil:
+			return nil, errors.Join(fmt.Errorf("ratelimit: waiting: %w", ctx.Err()), b.Refund(ctx, a))
+		case a.Admitted:
+			return a, nil
+		case a.RetryAfter == seawall.Never:
+			return nil, fmt.Errorf("ratelimit: policy %q: %w", a.Policy, ErrNever)
+		}
+		if err := sleep(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// askUninterrupted is Allow, whose outcome is known also if ctx ends meanwhile.
+func (b *Budget) askUninterrupted(ctx context.Context, r *seawall.Request) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+	defer cancel()
+	return b.Allow(ctx, r)
+}
+
+// sleep waits until it is worth asking again.
+func sleep(ctx context.Context, refusal *Answer) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < refusal.RetryAfter {
+		return fmt.Errorf("ratelimit: policy %q refuses for another %v: %w", refusal.Policy, refusal.RetryAfter, context.DeadlineExceeded)
+	}
+	timer := time.NewTimer(min(refusal.RetryAfter, lookAgain))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("ratelimit: waiting: %w", ctx.Err())
+	}
+}
+
+// lines are the queues of those who wait, by key. Nobody's queue is not kept. The zero lines are empty.
+type lines struct {
+	mu    sync.Mutex
+	turns map[seawall.Key][]chan struct{} // the first is closed: it is that one's turn
+}
+
+// join gets in line. The channel is closed when it is the caller's turn; leave must be called.
+func (l *lines) join(key seawall.Key) (turn <-chan struct{}, leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.turns == nil {
+		l.turns = map[seawall.Key][]chan struct{}{}
+	}
+	mine := make(chan struct{})
+	line := append(l.turns[key], mine)
+	l.turns[key] = line
+	if len(line) == 1 {
+		close(mine)
+	}
+	return mine, func() { l.leave(key, mine) }
+}
+
+func (l *lines) leave(key seawall.Key, mine chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line := l.turns[key]
+	i := slices.Index(line, mine)
+	line = slices.Delete(line, i, i+1)
+	if len(line) == 0 {
+		delete(l.turns, key)
+		return
+	}
+	l.turns[key] = line
+	if i == 0 {
+		close(line[0])
+	}
+}
