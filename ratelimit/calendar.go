@@ -117,7 +117,19 @@ func (c Calendar) around(sec int64) boundaries {
 	for c.boundary(k+1) <= sec {
 		k++
 	}
-	return boundaries{c.boundary(k - 1), c.boundary(k), c.boundary(k + 1), c.boundary(k + 2)}
+	begin, end := c.boundary(k), c.boundary(k+1)
+	return boundaries{c.beyond(begin, k, -1), begin, end, c.beyond(end, k+1, 1)}
+}
+
+// beyond returns the boundary before or behind b, which is boundary k. A zone that changes sides of the date line
+// leaves out a day: it would be an empty window.
+func (c Calendar) beyond(b, k, step int64) int64 {
+	for {
+		k += step
+		if next := c.boundary(k); next != b {
+			return next
+		}
+	}
 }
 
 // guess returns about the number of the window that sec is in.
