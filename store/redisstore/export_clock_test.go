@@ -1,0 +1,9 @@
+package redisstore
+
+import "time"
+
+// SetClockOffset makes the store believe that Redis' clock is so far ahead of its own.
+func (s *Store) SetClockOffset(d time.Duration) { s.clockOffset.Store(int64(d)) }
+
+// ClockOffset returns how far ahead the store believes it to be.
+func (s *Store) ClockOffset() time.Duration { return time.Duration(s.clockOffset.Load()) }
