@@ -17,38 +17,40 @@
 $n, $next, $wait, $reset
 
 --@check
-local $now, $w = sec * 1e6 + usec, tonumber($3)
-local $n, $next, $wait, $reset = 0, 0, 0, 0
-local first = redis.pcall('ZRANGE', $key, 0, 1, 'WITHSCORES')
-local $bad = first.err ~= nil or #first == 2 or first[1] ~= 't'
-if not $bad then
-  $n = -first[2]
-  local last = redis.call('ZRANGE', $key, -1, -1, 'WITHSCORES')[2]
-  if tonumber(last) > $now then
-    for _, late in ipairs(redis.call('ZRANGEBYSCORE', $key, '(' .. $now, '+inf')) do redis.call('ZADD', $key, $now, late) end
-    last = $now
-  end
-  if tonumber(first[4]) <= $now - $w then
-    for _, gone in ipairs(redis.call('ZRANGEBYSCORE', $key, 0, $now - $w)) do $n = $n - string.match(gone, '^%d+') end
-    redis.call('ZREMRANGEBYSCORE', $key, 0, $now - $w)
-    if $n > 0 then redis.call('ZADD', $key, -$n, 't') else redis.call('DEL', $key) end
-  end
-  if $n > 0 then
-    $reset = last + $w - $now
-    local more, fit = math.max($n - $2, 0) + 1, 0
-    if $1 + 0 <= $2 + 0 then fit = math.max($n + $1 - $2, 0) end
-    local left, at, some = 0, 0, 1
-    if fit > 0 then some = 64 end
-    while left < more or left < fit do
-      local old = redis.call('ZRANGEBYSCORE', $key, 0, '+inf', 'WITHSCORES', 'LIMIT', at, some)
-      if #old == 0 then break end
-      for i = 1, #old, 2 do
-        left = left + string.match(old[i], '^%d+')
-        local leaves = old[i + 1] + $w - $now
-        if $next == 0 and left >= more then $next = leaves end
-        if $wait == 0 and fit > 0 and left >= fit then $wait = leaves end
+local $n, $next, $wait, $reset, $bad = 0, 0, 0, 0, true
+do
+  local now, w = sec * 1e6 + usec, tonumber($3)
+  local first = redis.pcall('ZRANGE', $key, 0, 1, 'WITHSCORES')
+  $bad = first.err ~= nil or #first == 2 or first[1] ~= 't'
+  if not $bad then
+    $n = -first[2]
+    local last = redis.call('ZRANGE', $key, -1, -1, 'WITHSCORES')[2]
+    if tonumber(last) > now then
+      for _, late in ipairs(redis.call('ZRANGEBYSCORE', $key, now + 1, '+inf')) do redis.call('ZADD', $key, now, late) end
+      last = now
+    end
+    if tonumber(first[4]) <= now - w then
+      for _, gone in ipairs(redis.call('ZRANGEBYSCORE', $key, 0, now - w)) do $n = $n - string.match(gone, '^%d+') end
+      redis.call('ZREMRANGEBYSCORE', $key, 0, now - w)
+      if $n > 0 then redis.call('ZADD', $key, -$n, 't') else redis.call('DEL', $key) end
+    end
+    if $n > 0 then
+      $reset = last + w - now
+      local more, fit = math.max($n - $2, 0) + 1, 0
+      if $1 + 0 <= $2 + 0 then fit = math.max($n + $1 - $2, 0) end
+      local left, at, some = 0, 0, 1
+      if fit > 0 then some = 64 end
+      while left < more or left < fit do
+        local old = redis.call('ZRANGEBYSCORE', $key, 0, '+inf', 'WITHSCORES', 'LIMIT', at, some)
+        if #old == 0 then break end
+        for i = 1, #old, 2 do
+          left = left + string.match(old[i], '^%d+')
+          local leaves = old[i + 1] + w - now
+          if $next == 0 and left >= more then $next = leaves end
+          if $wait == 0 and fit > 0 and left >= fit then $wait = leaves end
+        end
+        at, some = at + some, 64
       end
-      at, some = at + some, 64
     end
   end
 end
@@ -56,8 +58,8 @@ local $ok = $n + $1 <= tonumber($2)
 
 --@commit
 if $bad then redis.call('DEL', $key) end
-redis.call('ZADD', $key, -($n + $1), 't', $now, $1 .. ':' .. $4)
-redis.call('PEXPIRE', $key, math.ceil($w / 1e3) + 2)
+redis.call('ZADD', $key, -($n + $1), 't', sec * 1e6 + usec, $1 .. ':' .. $4)
+redis.call('PEXPIRE', $key, math.ceil($3 / 1e3) + 2)
 
 --@refund
 local total = redis.pcall('ZREM', $key, $1 .. ':' .. $4)

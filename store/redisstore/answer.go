@@ -2,9 +2,6 @@ package redisstore
 
 import "github.com/seawall-go/seawall"
 
-// limb is what scripts split large integers by.
-const limb = 1_000_000_000_000_000
-
 // answer is a script's reply: a mask of which checks admit, behind two bits that tell whether the enforced
 // and the advisory checks committed, and the observations of the checks, in columns as its shape says.
 type answer struct {

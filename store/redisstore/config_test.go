@@ -94,3 +94,31 @@ func TestManyChecks(t *testing.T) {
 		assert.EqualValues(t, 19-i, r.Remaining, "none or all")
 	}
 }
+
+// TestManyChecksOfEveryKind has one request meet as many limits as a limiter takes, of each kind.
+func TestManyChecksOfEveryKind(t *testing.T) {
+	t.Parallel()
+	s := openReal(t, redistest.Start(t))
+	for name, q := range map[string]ratelimit.Quota{
+		"log":     ratelimit.SlidingLog(20, time.Hour),
+		"counter": ratelimit.SlidingCounter(20, time.Hour),
+		"window":  ratelimit.FixedWindow(20, ratelimit.Every(366*24*time.Hour)),
+	} {
+		rule, err := q.Rule()
+		require.NoError(t, err)
+		checks := []seawall.Check{lease(t, name, 5, time.Minute)}
+		for i := range 16 {
+			checks = append(checks, seawall.Check{
+				Limit: limit(t, ratelimit.Name, fmt.Sprint(name, i)), Rule: rule, Key: seawall.NewKey(name), Cost: int64(i + 1),
+			})
+		}
+		for i, r := range apply(t, s, checks...)[1:] {
+			assert.True(t, r.Committed, name)
+			assert.EqualValues(t, 19-i, r.Remaining, name)
+		}
+		for i, r := range apply(t, s, checks...)[1:] {
+			assert.Equal(t, i < 10, r.Admitted, name)
+			assert.EqualValues(t, 19-i, r.Remaining, "%s: none or all", name)
+		}
+	}
+}

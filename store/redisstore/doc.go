@@ -34,7 +34,9 @@
 //
 // # Keys
 //
-// A key is <namespace>:{<caller>}:<layer>:<policy>. The braces are the only ones. The fleet's are <namespace>:{fleet}:members and :capacity.
+// A key is <namespace>:{<caller>}:<layer>:<policy>, at most 128 bytes. The braces are the only ones. The fleet's
+// are <namespace>:{fleet}:members and :capacity. With Config.Compact the keys of callers, and only they, are
+// {<hash>}<letter>.
 //
 // # Waiting
 //

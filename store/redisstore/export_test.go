@@ -3,6 +3,8 @@ package redisstore
 import (
 	_ "embed"
 	"time"
+
+	"github.com/seawall-go/seawall"
 )
 
 //go:embed testdata/prelude.lua
@@ -58,4 +60,13 @@ func (s *Store) Claims() int {
 	s.releases.mu.Lock()
 	defer s.releases.mu.Unlock()
 	return len(s.releases.claims)
+}
+
+// Names returns how a Store of the Config would name keys.
+func Names(cfg Config) (func(seawall.Key, *seawall.Limit) string, error) {
+	s, err := newStore(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s.nameOf, nil
 }

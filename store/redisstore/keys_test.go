@@ -3,6 +3,8 @@ package redisstore_test
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +41,7 @@ func TestBucketKeysLiveUntilFullAndNoPeriodLonger(t *testing.T) {
 	} {
 		caller := fmt.Sprintf("caller-%d", i)
 		check := bucket(t, caller, k.rate, k.burst)
-		full := check.Rule.(*ratelimit.Bucket).Window().Milliseconds() + 3
+		full := check.Rule.(ratelimit.Rule).Window().Milliseconds() + 3
 		for n := range min(k.burst, 5) {
 			require.True(t, apply(t, s, check)[0].Committed)
 			times, err := bucketTimes.Run(t.Context(), c, []string{bucketKey(caller)}).Int64Slice()
@@ -85,41 +87,56 @@ func TestIdleKeysVanish(t *testing.T) {
 	}, soon, 10*time.Millisecond)
 }
 
-// TestStoredKeys runs on a server in Cluster mode, which refuses a script whose keys are in different slots.
-func TestStoredKeys(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t, "--cluster-enabled", "yes")
-	c := connect(t, server)
+// clusterOfOne returns a client of a server in Cluster mode, which refuses a script whose keys are in different
+// slots.
+func clusterOfOne(t *testing.T) *redis.Client {
+	t.Helper()
+	c := connect(t, redistest.Start(t, "--cluster-enabled", "yes"))
 	require.NoError(t, c.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
 	require.Eventually(t, func() bool {
 		return strings.Contains(c.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
 	}, soon, 5*time.Millisecond)
-	s, err := redisstore.New(redisstore.Config{Client: c, Namespace: "n" + strings.Repeat("s", 31)})
-	require.NoError(t, err)
-	closeAtEnd(t, s)
+	return c
+}
 
+func TestStoredKeys(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 31)
-	for _, caller := range []string{
-		"", "a", "{", "}", "{}", "}{", "{a}", "a}:{b", "test:{a}:ratelimit:api", "*", "\x00", "\r\nFLUSHALL\r\n", "é\xff", "'\"",
-		strings.Repeat("y", 41), strings.Repeat("y", 42), strings.Repeat("{", 1<<20),
+	layer := "l" + long[:14]
+	for name, k := range map[string]struct {
+		compact *redisstore.Compact
+		form    *regexp.Regexp
+		longest int // in bytes
+	}{
+		"readable": {nil, readableKey, 128},
+		"compact":  {&redisstore.Compact{Secret: []byte(long), Letters: map[string]byte{layer + ":q" + long: 'q'}}, compactKey, 62},
 	} {
-		require.NoError(t, c.FlushAll(t.Context()).Err())
-		one, two, three := bucket(t, caller, ratelimit.PerHour(1), 1), bucket(t, caller, ratelimit.PerHour(1), 1), lease(t, caller, 1, 0)
-		one.Limit = limit(t, "l"+long[:14], "p"+long)
-		two.Limit = limit(t, "l"+long[:14], "q"+long)
-		three.Limit = limit(t, "m"+long[:14], "p"+long)
-		for _, r := range apply(t, s, one, two, three) {
-			require.True(t, r.Committed, "%.20q", caller)
-		}
-		keys, err := c.Keys(t.Context(), "*:{"+one.Key.String()+"}:*").Result()
-		require.NoError(t, err)
-		require.Len(t, keys, 3, "%.20q", caller)
-		for _, k := range keys {
-			assert.LessOrEqual(t, len(k), 128, k)
-			assert.Equal(t, 1, strings.Count(k, "{"), k)
-			assert.Equal(t, 1, strings.Count(k, "}"), k)
-			assert.Equal(t, c.ClusterKeySlot(t.Context(), keys[0]).Val(), c.ClusterKeySlot(t.Context(), k).Val(), k)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := clusterOfOne(t)
+			s, err := redisstore.New(redisstore.Config{Client: c, Namespace: "n" + long, Compact: k.compact})
+			require.NoError(t, err)
+			closeAtEnd(t, s)
+			longest := 0
+			for _, caller := range hostile {
+				require.NoError(t, c.FlushAll(t.Context()).Err())
+				one, two, three := bucket(t, caller, ratelimit.PerHour(1), 1), bucket(t, caller, ratelimit.PerHour(1), 1), lease(t, caller, 1, 0)
+				one.Limit = limit(t, layer, "p"+long)
+				two.Limit = limit(t, layer, "q"+long)
+				three.Limit = limit(t, "m"+long[:14], "p"+long)
+				for _, r := range apply(t, s, one, two, three) {
+					require.True(t, r.Committed, "%.20q", caller)
+				}
+				keys := slices.DeleteFunc(c.Keys(t.Context(), "*").Val(), func(k string) bool { return strings.Contains(k, "{fleet}") })
+				require.Len(t, keys, 3, "%.20q", caller)
+				for _, key := range keys {
+					longest = max(longest, len(key))
+					assert.Regexp(t, k.form, key)
+					assert.Equal(t, c.ClusterKeySlot(t.Context(), keys[0]).Val(), c.ClusterKeySlot(t.Context(), key).Val(), key)
+				}
+			}
+			assert.Equal(t, k.longest, longest)
+		})
 	}
 }
 

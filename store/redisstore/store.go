@@ -28,6 +28,8 @@ type Config struct {
 	// Namespace separates this service and environment from others on the same Redis, for example
 	// "payments-prod": 1 to 32 lower-case letters, digits, '-' or '_', beginning with a letter. Required.
 	Namespace string
+	// Compact, if not nil, shortens the names of callers' keys; see there before changing it.
+	Compact *Compact
 	// Logger is told what goes wrong in the background; nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -36,6 +38,7 @@ type Config struct {
 type Store struct {
 	client    redis.UniversalClient
 	namespace string
+	compact   *compactNames // nil: names are readable
 	instance  string
 	log       *slog.Logger
 	shapes    shapes
@@ -44,12 +47,12 @@ type Store struct {
 	lastID    atomic.Uint64
 	// clockOffset is what Redis' clock was ahead of this instance's when a script last turned down a guess of it.
 	clockOffset atomic.Int64
-	calls     calls
-	ledger    seawall.Ledger
-	releases  releases
-	renewing  time.Duration // how often leases are looked through
-	renewals  sync.RWMutex  // held to renew; read-held to release along with calls
-	members   members
+	calls       calls
+	ledger      seawall.Ledger
+	releases    releases
+	renewing    time.Duration // how often leases are looked through
+	renewals    sync.RWMutex  // held to renew; read-held to release along with calls
+	members     members
 
 	preparation preparation
 
@@ -88,12 +91,20 @@ func newStore(cfg Config) (*Store, error) {
 	if err := seawall.ValidName("namespace", cfg.Namespace); err != nil {
 		return nil, fmt.Errorf("redisstore: Config.Namespace: %w", err)
 	}
+	var compact *compactNames
+	if cfg.Compact != nil {
+		var err error
+		if compact, err = newCompactNames(cfg.Compact, cfg.Namespace); err != nil {
+			return nil, err
+		}
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
 	s := &Store{
 		client:    cfg.Client,
 		namespace: cfg.Namespace,
+		compact:   compact,
 		instance:  strings.ToLower(rand.Text()[:12]) + "-",
 		log:       cfg.Logger,
 		shapes:    shapes{prelude: prelude},

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var start = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 
 // opener returns stepped stores on one Redis, each in a namespace of its own.
-func opener(server *redistest.Server) storetest.Open {
+func opener(server *redistest.Server, names *redisstore.Compact) storetest.Open {
 	var namespaces atomic.Int64
 	return func(t *testing.T) storetest.Subject {
 		var now atomic.Int64
@@ -31,6 +31,7 @@ func opener(server *redistest.Server) storetest.Open {
 		s, err := redisstore.NewStepped(redisstore.Config{
 			Client:    server.Client(t),
 			Namespace: fmt.Sprintf("test-%d", namespaces.Add(1)),
+			Compact:   names,
 		}, func() time.Time { return time.Unix(0, now.Load()) })
 		require.NoError(t, err)
 		t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
@@ -42,15 +43,25 @@ func opener(server *redistest.Server) storetest.Open {
 	}
 }
 
-func TestConformance(t *testing.T) { storetest.Run(t, opener(redistest.Start(t))) }
+func TestConformance(t *testing.T) { storetest.Run(t, opener(redistest.Start(t), nil)) }
+
+func TestConformanceWithCompactNames(t *testing.T) {
+	storetest.Run(t, opener(redistest.Start(t), compact()))
+}
 
 func TestSameTracesAsMemory(t *testing.T) {
-	inMemory := func(t *testing.T) storetest.Subject {
-		var now atomic.Int64
-		now.Store(start.UnixNano())
-		s := memstore.New(memstore.Config{Now: func() time.Time { return time.Unix(0, now.Load()) }})
-		t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
-		return storetest.Subject{Store: s, Advance: func(d time.Duration) { now.Add(int64(d)) }, Renew: s.Renew}
-	}
-	storetest.SameTraces(t, inMemory, opener(redistest.Start(t)), 30, 300)
+	storetest.SameTraces(t, openMemory, opener(redistest.Start(t), nil), 30, 300)
+}
+
+func TestSameTracesAsMemoryWithCompactNames(t *testing.T) {
+	storetest.SameTraces(t, openMemory, opener(redistest.Start(t), compact()), 5, 300)
+}
+
+// openMemory returns a store in memory, to compare with.
+func openMemory(t *testing.T) storetest.Subject {
+	var now atomic.Int64
+	now.Store(start.UnixNano())
+	s := memstore.New(memstore.Config{Now: func() time.Time { return time.Unix(0, now.Load()) }})
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	return storetest.Subject{Store: s, Advance: func(d time.Duration) { now.Add(int64(d)) }, Renew: s.Renew}
 }
