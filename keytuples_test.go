@@ -68,8 +68,16 @@ func TestHostileTuplesShareNoKey(t *testing.T) {
 
 func TestKeysOfOtherPartsDiffer(t *testing.T) {
 	for _, pair := range [][2][]string{
-		{{"a", "b"}, {"ab"}}, {{"a", "b"}, {"a", "b", ""}}, {{"a_path_b"}, {"a", "path_b"}}, {{"1.a"}, {"a"}}, {{"a1.b"}, {"a", "b"}},
-		{{}, {""}}, {{"", ""}, {""}}, {{"é"}, {"e\u0301"}}, {{"A"}, {"a"}}, {{strings.Repeat("a", 45)}, {strings.Repeat("a", 46)}},
+		{{"a", "b"}, {"ab"}},
+		{{"a", "b"}, {"a", "b", ""}},
+		{{"a_path_b"}, {"a", "path_b"}},
+		{{"1.a"}, {"a"}},
+		{{"a1.b"}, {"a", "b"}},
+		{{}, {""}},
+		{{"", ""}, {""}},
+		{{"é"}, {"e\u0301"}},
+		{{"A"}, {"a"}},
+		{{strings.Repeat("a", 45)}, {strings.Repeat("a", 46)}},
 	} {
 		assert.NotEqual(t, seawall.NewKey(pair[0]...), seawall.NewKey(pair[1]...), "%q", pair)
 	}

@@ -51,15 +51,22 @@ func ExampleNew() {
 		{Key: big, Authenticated: true, Route: "/v1/list"},
 		{Key: seawall.NewKey("192.0.2.7"), Route: "/v1/list"},
 	} {
+		fmt.Println(r.Key)
 		for _, c := range limiter.Plan(nil, r) {
-			fmt.Printf("%s %d/%d  ", c.Limit.Policy(), c.Cost, c.Rule.(ratelimit.Rule).Limit())
+			fmt.Println(" ", c.Limit.Policy(), c.Cost, "of", c.Rule.(ratelimit.Rule).Limit())
 		}
-		fmt.Println()
 	}
 	// Output:
-	// api 1/50  search 1/30  day 100/10000
-	// api 1/500  day 1/10000
-	// day 1/10000  guest 1/5
+	// 4.user1.7
+	//   api 1 of 50
+	//   search 1 of 30
+	//   day 100 of 10000
+	// 4.user2.42
+	//   api 1 of 500
+	//   day 1 of 10000
+	// 9.192.0.2.7
+	//   day 1 of 10000
+	//   guest 1 of 5
 }
 
 // A program that calls somebody else's API, which allows so many units a minute.

@@ -15,7 +15,7 @@ const exact = int64(1) << 53
 // FuzzRule makes rules of any numbers: they are refused with an error, or give scripts arguments that Lua's
 // numbers hold, results that make sense, and the same answers as long as the clock stands still.
 func FuzzRule(f *testing.F) {
-	for algorithm := uint8(0); algorithm < 8; algorithm++ {
+	for algorithm := range uint8(8) {
 		f.Add(algorithm, int64(10), int64(time.Second), int64(20), int64(3), int64(1_800_000_000_000_000_000), int64(5))
 		f.Add(algorithm, int64(1), int64(30*24*time.Hour), int64(1217), int64(1217), int64(1), int64(1))
 		f.Add(algorithm, int64(1_000_000), int64(time.Second), int64(1_000_000_000), int64(1<<62), int64(4_000_000_000_000_000_000), int64(-1))
@@ -34,7 +34,7 @@ func FuzzRule(f *testing.F) {
 			return
 		}
 		const year = 365 * 24 * int64(time.Hour)
-		now = 2*year + max(0, now)%(150*year) // until 2121: a bucket may be full again a century later
+		now = 2*year + max(0, now)%(150*year)                      // until 2121: a bucket may be full again a century later
 		env := seawall.Env{Now: now / 1000 * 1000, Instance: "i-"} // whole microseconds, as Redis has
 		for _, op := range []seawall.Op{seawall.Spend, seawall.Refund} {
 			for _, arg := range rule.Args(nil, env, &seawall.Check{Cost: cost, ID: 1, Op: op, Age: time.Duration(age)}) {

@@ -108,7 +108,7 @@ func newSet(policies []Policy, before *set) (*set, error) {
 		}
 		p, err := p.clone()
 		if err != nil {
-			return nil, fmt.Errorf("ratelimit: policy %q: %w", p.Name, err)
+			return nil, fmt.Errorf("ratelimit: %w", err)
 		}
 		s.policies = append(s.policies, p)
 		s.limits = append(s.limits, before.keep(limit))

@@ -123,35 +123,38 @@ func (p *Policy) check(r *seawall.Request) (c seawall.Check, plan string, ok boo
 	return c, plan, plan != PlanAllow
 }
 
-// clone copies what the caller could still change, and returns an error that names field and value.
+// clone copies what the caller could still change, and returns an error that names policy, field and value.
 func (p Policy) clone() (Policy, error) {
+	bad := func(format string, args ...any) (Policy, error) {
+		return p, fmt.Errorf("policy %q: "+format, append([]any{p.Name}, args...)...)
+	}
 	if err := p.Quota.validate(); err != nil {
-		return p, fmt.Errorf("Quota: %w", err)
+		return bad("Quota: %w", err)
 	}
 	if p.Callers > Anonymous {
-		return p, fmt.Errorf("Callers is %d; want Everyone, SignedIn or Anonymous", p.Callers)
+		return bad("Callers is %d; want Everyone, SignedIn or Anonymous", p.Callers)
 	}
 	for i, route := range p.Routes {
 		if route == "" || strings.Contains(strings.TrimSuffix(route, "*"), "*") {
-			return p, fmt.Errorf("Routes[%d] is %q; want a route, with '*' at its end only", i, route)
+			return bad("Routes[%d] is %q; want a route, with '*' at its end only", i, route)
 		}
 	}
 	if len(p.Plans) > maxPlans {
-		return p, fmt.Errorf("Plans has %d plans; want at most %d", len(p.Plans), maxPlans)
+		return bad("Plans has %d plans; want at most %d", len(p.Plans), maxPlans)
 	}
 	if len(p.Plans) > 0 && p.Plan == nil {
-		return p, fmt.Errorf("Plan is nil; want a function that says who has which of the %d Plans", len(p.Plans))
+		return bad("Plan is nil; want a function that says who has which of the %d Plans", len(p.Plans))
 	}
 	plans := map[string]Quota{}
 	for name, q := range p.Plans {
 		if name == PlanAllow || name == PlanBlock {
-			return p, fmt.Errorf("Plans has %q, which every policy has", name)
+			return bad("Plans has %q, which every policy has", name)
 		}
 		if err := seawall.ValidName("plan", name); err != nil {
-			return p, err
+			return bad("%w", err)
 		}
 		if err := q.validate(); err != nil {
-			return p, fmt.Errorf("Plans[%q]: %w", name, err)
+			return bad("Plans[%q]: %w", name, err)
 		}
 		plans[name] = q
 	}

@@ -87,9 +87,8 @@ func (l *lines) join(key seawall.Key) (turn <-chan struct{}, leave func()) {
 		l.turns = map[seawall.Key][]chan struct{}{}
 	}
 	mine := make(chan struct{})
-	line := append(l.turns[key], mine)
-	l.turns[key] = line
-	if len(line) == 1 {
+	l.turns[key] = append(l.turns[key], mine)
+	if len(l.turns[key]) == 1 {
 		close(mine)
 	}
 	return mine, func() { l.leave(key, mine) }
