@@ -1,4 +1,7 @@
 GOLANGCI_LINT_VERSION := v2.15.0
+# How long make proof fuzzes each target.
+FUZZTIME := 60s
+
 GOLANGCI_LINT := $(CURDIR)/bin/golangci-lint
 
 # Every folder with a go.mod is a module: this one, and those that keep heavy dependencies to themselves.
@@ -27,6 +30,22 @@ test: deps ## run all tests with the race detector, on real redis-servers that t
 		echo "go test -race $$m"; \
 		(cd $$m && SEAWALL_REQUIRE_REDIS=1 CGO_ENABLED=1 go test -race -shuffle=on -parallel 6 -timeout 11m ./...); \
 	done
+
+.PHONY: proof
+proof: deps ## long runs of the proof: models, linearizability, four processes, fuzzing (half an hour)
+	cd internal/proof && SEAWALL_REQUIRE_REDIS=1 SEAWALL_PROOF=long CGO_ENABLED=1 go test -race -timeout 30m ./...
+	@set -e; for f in .:FuzzKey ratelimit:FuzzRule ratelimit:FuzzParseRate ratelimit/policyfile:FuzzParse store/redisstore:FuzzReply; do \
+		echo "fuzz $$f"; \
+		go test -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) "./$${f%:*}"; \
+	done
+
+.PHONY: memory
+memory: deps ## bytes per caller on a real Redis, for every rule and both kinds of names
+	SEAWALL_REQUIRE_REDIS=1 go test -run '^$$' -bench Memory -benchtime 1x -timeout 10m ./store/redisstore
+
+.PHONY: plots
+plots: ## draw the plots of docs/algorithms.md anew
+	cd internal/plots && go run . -out ../../docs/img
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT)-$(GOLANGCI_LINT_VERSION) ## gofmt, go vet, golangci-lint, go mod tidy -diff
