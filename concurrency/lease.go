@@ -136,7 +136,9 @@ func (l *Lease) Idle(s *seawall.State, now int64) bool {
 	if t == nil {
 		return true
 	}
-	t.prune(now / int64(time.Millisecond))
+	if ms := now / int64(time.Millisecond); t.soonest <= ms {
+		t.prune(ms)
+	}
 	return len(t.expiry) == 0
 }
 

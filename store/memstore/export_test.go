@@ -1,10 +1,57 @@
 package memstore
 
+import "github.com/seawall-go/seawall"
+
+// Sampled is how many states are looked at to find one to forget.
+const Sampled = sampled
+
+// Shards is how many shards there are.
+const Shards = shards
+
+// SpareSlots is how many states of slots all shards together keep without looking for idle ones.
+const SpareSlots = shards * spareSlots
+
+// Counts are how many states are kept.
+type Counts struct{ Slots, Refused, Open int }
+
+// Counts returns what the store believes to keep.
+func (s *Store) Counts() Counts {
+	return Counts{int(s.totals.slots.Load()), int(s.totals.refused.Load()), int(s.totals.open.Load())}
+}
+
+// Recount counts what is kept, by what the states themselves say.
+func (s *Store) Recount() (c Counts) {
+	for i := range s.shards {
+		for _, p := range []*pool{&s.shards[i].slots, &s.shards[i].refused, &s.shards[i].open} {
+			for _, st := range p.states {
+				switch _, slots := st.rule.(seawall.Holder); {
+				case slots:
+					c.Slots++
+				case st.refused:
+					c.Refused++
+				default:
+					c.Open++
+				}
+			}
+		}
+	}
+	return c
+}
+
 // States returns how many states are kept.
 func (s *Store) States() int {
-	n := 0
-	for i := range s.shards {
-		n += len(s.shards[i].states)
-	}
-	return n
+	c := s.Counts()
+	return c.Slots + c.Refused + c.Open
 }
+
+// ShardOf returns the number of a key's shard.
+func (s *Store) ShardOf(k seawall.Key) uint64 {
+	shard, _ := s.seeds.locate(k, &seawall.Limit{})
+	return shard
+}
+
+// MaxKeys returns the bound of open states.
+func (s *Store) MaxKeys() int { return int(s.maxKeys) }
+
+// SetMaxRefused changes the bound of refused states.
+func (s *Store) SetMaxRefused(n int64) { s.maxRefused = n }

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seawall-go/seawall"
 )
 
-// shards is as many as a word has bits.
-const shards = 64
+// DefaultMaxKeys is Config.MaxKeys unless told otherwise.
+const DefaultMaxKeys = 150_000
 
 // ErrClosed is what Apply returns after Close.
 var ErrClosed = errors.New("memstore: the store is closed")
@@ -23,31 +22,34 @@ type Config struct {
 	// Now is the clock; nil is the system's, read so that steps of it do not matter. A store with a clock of
 	// its own does nothing in the background: call Renew and Sweep.
 	Now func() time.Time
+	// MaxKeys is how many states of rates are kept, one for each limit that a caller has spent from and that
+	// has not recovered; zero or less is DefaultMaxKeys. Beyond it a new one takes the place of one that is
+	// idle or was not spent from for long, whose caller then starts anew. Each of 64 shards keeps the states
+	// of one request in any case, so a MaxKeys of a few hundred may be exceeded.
+	//
+	// Not counted, and never forgotten, are slots that are held, and up to 100,000 states that have refused
+	// since they were last spent from.
+	//
+	// A token bucket takes 80 to 130 bytes, whatever its key. With the default and all the refused ones that
+	// is 30 MB, or 55 MB with what the garbage collector has not collected yet.
+	MaxKeys int
 }
 
 // Store keeps all state in memory.
 type Store struct {
-	now     func() time.Time
-	shards  [shards]shard
-	ledger  seawall.Ledger
-	lastID  atomic.Uint64
-	workers atomic.Int64
+	now        func() time.Time
+	maxKeys    int64
+	maxRefused int64
+	seeds      seeds
+	shards     [shards]shard
+	totals     struct{ slots, refused, open atomic.Int64 }
+	ledger     seawall.Ledger
+	lastID     atomic.Uint64
+	workers    atomic.Int64
 
 	closed atomic.Bool
 	stop   chan struct{}
 	done   chan struct{}
-}
-
-type shard struct {
-	mu     sync.Mutex
-	states map[name]*state
-}
-
-type name struct{ key, limit string }
-
-type state struct {
-	seawall.State
-	rule seawall.Rule
 }
 
 var (
@@ -57,9 +59,20 @@ var (
 
 // New returns an empty store and starts its sweep; Close ends it.
 func New(cfg Config) *Store {
-	s := &Store{now: cfg.Now, stop: make(chan struct{}), done: make(chan struct{})}
+	s := &Store{
+		now:        cfg.Now,
+		maxKeys:    int64(cfg.MaxKeys),
+		maxRefused: maxRefused,
+		seeds:      newSeeds(),
+		stop:       make(chan struct{}),
+		done:       make(chan struct{}),
+	}
+	if s.maxKeys <= 0 {
+		s.maxKeys = DefaultMaxKeys
+	}
 	for i := range s.shards {
-		s.shards[i].states = map[name]*state{}
+		sh := &s.shards[i]
+		sh.slots, sh.refused, sh.open = newPool(&s.totals.slots), newPool(&s.totals.refused), newPool(&s.totals.open)
 	}
 	if s.now == nil {
 		base := time.Now()
@@ -90,16 +103,29 @@ func (s *Store) Apply(_ context.Context, dst []seawall.Result, checks []seawall.
 	return dst, nil
 }
 
+// evaluation is one check of a request that holds the locks of its shards.
+type evaluation struct {
+	shard uint64
+	name  name
+	state *state
+	seen  seawall.Observation
+	ok    bool
+}
+
 // evaluate is the atomic step.
 func (s *Store) evaluate(dst []seawall.Result, checks []seawall.Check) []seawall.Result {
 	var buf [8]evaluation
 	evaluated := buf[:0]
-	defer s.unlock(s.lock(checks))
+	for i := range checks {
+		shard, n := s.seeds.locate(checks[i].Key, checks[i].Limit)
+		evaluated = append(evaluated, evaluation{shard: shard, name: n})
+	}
+	defer s.unlock(s.lock(evaluated))
 	env := s.env() // behind the locks: time does not step back between two decisions on a key
 	enforced, all := true, true
 	for i := range checks {
-		c := &checks[i]
-		e := evaluation{state: s.find(c)}
+		c, e := &checks[i], &evaluated[i]
+		e.state = s.shards[e.shard].find(e.name, c.Rule)
 		if c.Op <= seawall.Peek {
 			e.seen, e.ok = c.Rule.Check(&e.state.State, env, c)
 		}
@@ -108,18 +134,20 @@ func (s *Store) evaluate(dst []seawall.Result, checks []seawall.Check) []seawall
 			all = all && e.ok
 			enforced = enforced && (e.ok || c.Advisory)
 		}
-		evaluated = append(evaluated, e)
 	}
 	for i := range checks {
 		c, e := &checks[i], &evaluated[i]
 		if c.Op > seawall.Peek {
-			dst = append(dst, s.undo(c, e.state, env))
+			dst = append(dst, s.undo(c, e, env))
 			continue
 		}
 		committed := c.Op == seawall.Spend && (all || enforced && !c.Advisory)
-		if committed {
+		switch {
+		case committed:
 			c.Rule.Commit(&e.state.State, env, c)
-			s.keep(c, e.state)
+			s.keep(c.Rule, e, env.Now, evaluated)
+		case !e.ok:
+			s.protect(e, env.Now, evaluated)
 		}
 		dst = append(dst, c.Rule.Result(e.seen, e.ok, committed, env, c))
 	}
@@ -127,26 +155,19 @@ func (s *Store) evaluate(dst []seawall.Result, checks []seawall.Check) []seawall
 }
 
 // undo refunds or resets.
-func (s *Store) undo(c *seawall.Check, st *state, env seawall.Env) seawall.Result {
+func (s *Store) undo(c *seawall.Check, e *evaluation, env seawall.Env) seawall.Result {
 	if c.Op == seawall.Reset {
-		delete(s.shards[c.Key.Hash()%shards].states, nameOf(c.Key, c.Limit))
-	} else if r, ok := c.Rule.(seawall.Refunder); ok && st.rule != nil {
-		r.Refund(&st.State, env, c)
+		s.shards[e.shard].reset(c.Rule, e)
+	} else if r, ok := c.Rule.(seawall.Refunder); ok && e.state.rule != nil {
+		r.Refund(&e.state.State, env, c)
 	}
 	return seawall.Result{Admitted: true, Committed: true}
 }
 
-// evaluation is what the check half of one check found.
-type evaluation struct {
-	state *state
-	seen  seawall.Observation
-	ok    bool
-}
-
-// lock takes the locks of all the checks' shards in order, and returns which.
-func (s *Store) lock(checks []seawall.Check) (locked uint64) {
-	for i := range checks {
-		locked |= 1 << (checks[i].Key.Hash() % shards)
+// lock takes the locks of all the shards in order, and returns which.
+func (s *Store) lock(evaluated []evaluation) (locked uint64) {
+	for i := range evaluated {
+		locked |= 1 << evaluated[i].shard
 	}
 	for rest := locked; rest != 0; rest &= rest - 1 {
 		s.shards[bits.TrailingZeros64(rest)].mu.Lock()
@@ -159,25 +180,6 @@ func (s *Store) unlock(locked uint64) {
 		s.shards[bits.TrailingZeros64(locked)].mu.Unlock()
 	}
 }
-
-// find returns the state of a check, a new one if there is none or it is another kind of rule's.
-func (s *Store) find(c *seawall.Check) *state {
-	st := s.shards[c.Key.Hash()%shards].states[nameOf(c.Key, c.Limit)]
-	if st == nil || st.rule.Kind() != c.Rule.Kind() {
-		return &state{}
-	}
-	return st
-}
-
-// keep stores a state that was committed to.
-func (s *Store) keep(c *seawall.Check, st *state) {
-	if st.rule == nil {
-		s.shards[c.Key.Hash()%shards].states[nameOf(c.Key, c.Limit)] = st
-	}
-	st.rule = c.Rule
-}
-
-func nameOf(k seawall.Key, l *seawall.Limit) name { return name{k.String(), l.Name()} }
 
 // enter remembers the leases that were taken.
 func (s *Store) enter(checks []seawall.Check, results []seawall.Result) {
@@ -195,9 +197,10 @@ func (s *Store) Release(_ context.Context, leases ...seawall.Lease) error {
 		if !s.ledger.Remove(l.ID) {
 			continue
 		}
-		sh := &s.shards[l.Key.Hash()%shards]
+		shard, n := s.seeds.locate(l.Key, l.Limit)
+		sh := &s.shards[shard]
 		sh.mu.Lock()
-		if st := sh.states[nameOf(l.Key, l.Limit)]; st != nil {
+		if st := sh.slots.states[n]; st != nil {
 			l.Rule.Release(&st.State, l.ID)
 		}
 		sh.mu.Unlock()
@@ -221,6 +224,11 @@ func (s *Store) Fleet() seawall.Fleet {
 func (s *Store) Close(ctx context.Context) error {
 	if s.closed.CompareAndSwap(false, true) {
 		close(s.stop)
+	}
+	select {
+	case <-s.done:
+		return nil
+	default:
 	}
 	select {
 	case <-s.done:

@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) { storetest.Run(t, open) }
 func TestI5IdleStateDisappears(t *testing.T) {
 	sub := open(t)
 	s := sub.Store.(*memstore.Store)
-	bucket, err := ratelimit.NewBucket(ratelimit.PerSecond(1), 5)
+	bucket, err := ratelimit.TokenBucket(ratelimit.PerSecond(1), 5).Rule()
 	require.NoError(t, err)
 	slots, err := concurrency.NewLease(2, 10*time.Second)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestI5IdleStateDisappears(t *testing.T) {
 
 func TestDenialsLeaveNoState(t *testing.T) {
 	s := open(t).Store.(*memstore.Store)
-	bucket, err := ratelimit.NewBucket(ratelimit.PerSecond(1), 5)
+	bucket, err := ratelimit.TokenBucket(ratelimit.PerSecond(1), 5).Rule()
 	require.NoError(t, err)
 	limit, err := seawall.NewLimit("ratelimit", "api", seawall.FailLocal)
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 
 func checksOf(t *testing.T, slots int64) []seawall.Check {
 	t.Helper()
-	bucket, err := ratelimit.NewBucket(ratelimit.PerSecond(10), 20)
+	bucket, err := ratelimit.TokenBucket(ratelimit.PerSecond(10), 20).Rule()
 	require.NoError(t, err)
 	lease, err := concurrency.NewLease(slots, 10*time.Second)
 	require.NoError(t, err)

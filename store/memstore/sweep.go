@@ -1,21 +1,34 @@
 package memstore
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
-// sweepEvery is how often idle state is dropped and leases are renewed.
-const sweepEvery = time.Second
+const (
+	// sweepEvery is how often idle state is dropped and leases are renewed.
+	sweepEvery = time.Second
+	// sweepSome is about how many states are looked at then; more take several turns.
+	sweepSome = 100_000
+	// sweepPiece is how many are looked at while requests wait for their shard, some 20 µs.
+	sweepPiece = 500
+)
 
 func (s *Store) sweepLoop() {
 	defer close(s.done)
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
+	next := 0
 	for {
 		select {
 		case <-s.stop:
 			return
 		case <-tick.C:
 			s.Renew()
-			s.Sweep()
+			for looked, n := 0, 0; looked < sweepSome && n < shards; n++ {
+				looked += s.sweepShard(next)
+				next = (next + 1) % shards
+			}
 		}
 	}
 }
@@ -24,30 +37,46 @@ func (s *Store) sweepLoop() {
 // was released meanwhile stays released.
 func (s *Store) Renew() {
 	for _, l := range s.ledger.Due(s.now()) {
-		sh := &s.shards[l.Key.Hash()%shards]
+		shard, n := s.seeds.locate(l.Key, l.Limit)
+		sh := &s.shards[shard]
 		sh.mu.Lock()
 		if s.ledger.Holds(l.ID) {
-			n := nameOf(l.Key, l.Limit)
-			if sh.states[n] == nil {
-				sh.states[n] = &state{rule: l.Rule}
+			st := sh.slots.states[n]
+			if st == nil {
+				st = &state{rule: l.Rule}
+				sh.slots.put(n, st)
 			}
-			l.Rule.Renew(&sh.states[n].State, s.env(), l.ID)
+			l.Rule.Renew(&st.State, s.env(), l.ID)
 		}
 		sh.mu.Unlock()
 	}
 }
 
-// Sweep drops idle state, a shard at a time, as the store does every second.
+// Sweep drops all idle state, as the store does in the background. Requests wait for it hardly at all.
 func (s *Store) Sweep() {
 	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		now := s.now().UnixNano()
-		for n, st := range sh.states {
-			if st.rule.Idle(&st.State, now) {
-				delete(sh.states, n)
+		s.sweepShard(i)
+	}
+}
+
+// sweepShard lets go of the lock between pieces; maps may change while they are iterated.
+func (s *Store) sweepShard(i int) (looked int) {
+	sh := &s.shards[i]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	now := s.now().UnixNano()
+	for _, p := range []*pool{&sh.slots, &sh.refused, &sh.open} {
+		for n, st := range p.states {
+			if st.idle(now) {
+				p.drop(n)
+			}
+			if looked++; looked%sweepPiece == 0 {
+				sh.mu.Unlock()
+				runtime.Gosched()
+				sh.mu.Lock()
+				now = s.now().UnixNano()
 			}
 		}
-		sh.mu.Unlock()
 	}
+	return looked
 }
