@@ -3,6 +3,7 @@ package seawall
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -45,6 +46,35 @@ func NewKey(parts ...string) Key {
 		text = "h" + base64.RawURLEncoding.EncodeToString(sum[:24])
 	}
 	return Key{text: text, hash: hash64(text)}
+}
+
+// ParseKey returns the key that has the text, as [Key.String] returns it and logs and stores show it. A text
+// that no call of NewKey gives is an error.
+func ParseKey(text string) (Key, error) {
+	if hashed, ok := strings.CutPrefix(text, "h"); ok {
+		if sum, err := base64.RawURLEncoding.Strict().DecodeString(hashed); err == nil && len(sum) == 24 && len(hashed) == 32 {
+			return Key{text: text, hash: hash64(text)}, nil
+		}
+	} else if 0 < len(text) && len(text) <= maxKeyText {
+		if k := NewKey(partsOf(text)...); k.text == text {
+			return k, nil
+		}
+	}
+	text = text[:min(len(text), 2*maxKeyText)]
+	return Key{}, fmt.Errorf("seawall: key %q: want each part after its length and a dot, such as 4.user2.42, or h and 32 letters, digits, '-' or '_'", text)
+}
+
+// partsOf returns the parts that a plain text has, as far as it has any.
+func partsOf(text string) (parts []string) {
+	for text != "" {
+		length, rest, _ := strings.Cut(text, ".")
+		n, err := strconv.Atoi(length)
+		if err != nil || n < 0 || n > len(rest) {
+			break
+		}
+		parts, text = append(parts, rest[:n]), rest[n:]
+	}
+	return parts
 }
 
 // String returns the key's text, unique to the key.

@@ -1,25 +1,15 @@
 package flags
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/open-feature/go-sdk/openfeature"
 	"github.com/open-feature/go-sdk/openfeature/memprovider"
-)
 
-const (
-	// settleTime lets a burst of changes to the directory end in one reading.
-	settleTime = 50 * time.Millisecond
-	// rereadInterval finds what notifications miss: network file systems, a parent directory that is a
-	// symbolic link to another one now, a directory that was made anew.
-	rereadInterval = time.Second
+	"github.com/seawall-go/seawall/flags/filewatch"
 )
 
 // FileProvider is an OpenFeature provider that serves the flags of a local file in flagd's format, without
@@ -38,10 +28,7 @@ type FileProvider struct {
 	problem error
 	lines   map[string]int // of the flags served
 
-	seen    []byte // what was last read; run's alone
-	closing sync.Once
-	closed  chan struct{}
-	stopped chan struct{}
+	file *filewatch.Follower
 }
 
 var (
@@ -57,7 +44,7 @@ func NewFileProvider(path string, logger *slog.Logger) (*FileProvider, error) {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	data, err := readFile(path)
+	data, err := filewatch.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("flags: %w", err)
 	}
@@ -71,12 +58,12 @@ func NewFileProvider(path string, logger *slog.Logger) (*FileProvider, error) {
 		flags:           memory,
 		path:            path,
 		log:             logger,
-		seen:            data,
 		lines:           lines,
-		closed:          make(chan struct{}),
-		stopped:         make(chan struct{}),
 	}
-	go p.run()
+	p.file = filewatch.Follow(path, data, p.changed, func(err error) {
+		logger.Info("seawall: changes of the flag file are seen a little later: no file notifications",
+			"file", path, "error", err.Error())
+	})
 	return p, nil
 }
 
@@ -94,8 +81,7 @@ func (p *FileProvider) Init(openfeature.EvaluationContext) error { return nil }
 // Shutdown stops following the file; the flags stay as they are. It is called by OpenFeature when the
 // provider is replaced or the API shut down, and may be called more than once.
 func (p *FileProvider) Shutdown() {
-	p.closing.Do(func() { close(p.closed) })
-	<-p.stopped
+	p.file.Close()
 }
 
 // Errors counts the times that the file came to be unreadable or invalid: once for each content.
@@ -108,73 +94,12 @@ func (p *FileProvider) Err() error {
 	return p.problem
 }
 
-// run follows the file until Shutdown.
-func (p *FileProvider) run() {
-	defer close(p.stopped)
-	var notes <-chan fsnotify.Event
-	var failures <-chan error
-	if w, err := watchDir(filepath.Dir(p.path)); err != nil {
-		p.log.Info("seawall: changes of the flag file are seen a little later: no file notifications",
-			"file", p.path, "error", err.Error())
-	} else {
-		defer w.Close()
-		notes, failures = w.Events, w.Errors
-	}
-	reread := time.NewTicker(rereadInterval)
-	defer reread.Stop()
-	p.read() // what changed before the directory was watched
-	var settled <-chan time.Time
-	for {
-		select {
-		case <-p.closed:
-			return
-		case _, open := <-notes: // of any file: what is behind a symbolic link has any name
-			if !open {
-				notes = nil
-			} else if settled == nil { // the first note counts, or a busy directory would put it off for ever
-				settled = time.After(settleTime)
-			}
-		case _, open := <-failures: // lost notes: the ticker makes up for them
-			if !open {
-				failures = nil
-			}
-		case <-settled:
-			settled = nil
-			p.read()
-		case <-reread.C:
-			p.read()
-		}
-	}
-}
-
-// watchDir watches the directory, not the file: a watch on a file stays with the one that was replaced.
-func watchDir(dir string) (*fsnotify.Watcher, error) {
-	w, err := fsnotify.NewWatcher()
+// changed serves a new content of the file, or notes that there is none.
+func (p *FileProvider) changed(data []byte, err error) {
 	if err != nil {
-		return nil, err
-	}
-	if err := w.Add(dir); err != nil {
-		w.Close()
-		return nil, err
-	}
-	return w, nil
-}
-
-// read serves the file's flags if its content is another one. It compares contents, not times and sizes,
-// which two quick writes can have in common; flag files are small.
-func (p *FileProvider) read() {
-	data, err := readFile(p.path)
-	if err != nil {
-		if old := p.Err(); p.seen != nil || old == nil || old.Error() != err.Error() {
-			p.fail(err)
-		}
-		p.seen = nil
+		p.fail(err)
 		return
 	}
-	if p.seen != nil && bytes.Equal(data, p.seen) {
-		return
-	}
-	p.seen = data
 	flags, lines, err := parseFile(p.path, data)
 	if err != nil {
 		p.fail(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/seawall-go/seawall"
@@ -28,6 +29,9 @@ type Config struct {
 type Limiter struct {
 	scale func() float64
 	set   atomic.Pointer[set]
+
+	mu     sync.Mutex                       // held to reload
+	limits map[seawall.Limit]*seawall.Limit // all that there ever were: the same limit keeps its gate
 }
 
 // set is the policies between two reloads.
@@ -66,12 +70,10 @@ var _ seawall.Layer = (*Limiter)(nil)
 
 // New returns a Limiter. It copies the policies; errors name the policy, the field and the value.
 func New(cfg Config) (*Limiter, error) {
-	l := &Limiter{scale: cfg.Scale}
-	s, err := newSet(cfg.Policies, nil)
-	if err != nil {
+	l := &Limiter{scale: cfg.Scale, limits: map[seawall.Limit]*seawall.Limit{}}
+	if err := l.Reload(cfg.Policies); err != nil {
 		return nil, err
 	}
-	l.set.Store(s)
 	return l, nil
 }
 
@@ -79,16 +81,25 @@ func New(cfg Config) (*Limiter, error) {
 // nothing has changed. What callers have spent counts on under a policy that keeps its name and its kind of
 // quota.
 func (l *Limiter) Reload(policies []Policy) error {
-	s, err := newSet(policies, l.set.Load())
+	s, err := newSet(policies)
 	if err != nil {
 		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, limit := range s.limits {
+		if known, ok := l.limits[*limit]; ok {
+			s.limits[i] = known
+		} else {
+			l.limits[*limit] = limit
+		}
 	}
 	l.set.Store(s)
 	return nil
 }
 
-// newSet validates policies. Limits that the set before had stay the same.
-func newSet(policies []Policy, before *set) (*set, error) {
+// newSet validates policies.
+func newSet(policies []Policy) (*set, error) {
 	if len(policies) == 0 {
 		return nil, errors.New("ratelimit: Policies is empty; want at least one policy")
 	}
@@ -111,22 +122,10 @@ func newSet(policies []Policy, before *set) (*set, error) {
 			return nil, fmt.Errorf("ratelimit: %w", err)
 		}
 		s.policies = append(s.policies, p)
-		s.limits = append(s.limits, before.keep(limit))
+		s.limits = append(s.limits, limit)
 	}
 	s.rules.Store(s.scaled(1))
 	return s, nil
-}
-
-// keep returns the limit of the same name and failure policy that the set has, otherwise the given one.
-func (s *set) keep(limit *seawall.Limit) *seawall.Limit {
-	if s != nil {
-		for _, l := range s.limits {
-			if *l == *limit {
-				return l
-			}
-		}
-	}
-	return limit
 }
 
 // scaled returns the rules of the policies at a scale.

@@ -48,7 +48,8 @@ func TokenBucket(rate Rate, burst int64) Quota {
 }
 
 // SlidingLog allows limit, 1 to 1,000,000,000, in any window, whole milliseconds from 1 ms to 366 days. It is
-// exact, and remembers every request of the last window: the choice where cost is weighty and callers few.
+// exact, and remembers every request of the last window, in 24 bytes or more each: the choice where cost is
+// weighty and callers, or their requests, are few.
 func SlidingLog(limit int64, window time.Duration) Quota {
 	return Quota{algorithm: slidingLogs, limit: limit, window: window}
 }

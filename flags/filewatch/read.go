@@ -1,4 +1,4 @@
-package flags
+package filewatch
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// maxFile bounds a flag file, in bytes; what is larger is none.
-const maxFile = 1 << 20
+// MaxSize bounds a file, in bytes; what is larger is none.
+const MaxSize = 1 << 20
 
-// readFile is os.ReadFile of a regular file of at most maxFile bytes. A pipe or a device would block it, and
-// Shutdown with it, or never end.
-func readFile(path string) ([]byte, error) {
+// Read is os.ReadFile of a regular file of at most MaxSize bytes. A pipe or a device would block it, or never
+// end.
+func Read(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -24,9 +24,9 @@ func readFile(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err == nil && len(data) > MaxSize {
+		err = fmt.Errorf("%s is larger than %d bytes", path, MaxSize)
 	}
 	return data, err
 }

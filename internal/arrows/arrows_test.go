@@ -56,7 +56,13 @@ var rules = []rule{
 		folder: "", may: []string{}, libs: stdOnly,
 		why: "everything imports the vocabulary, so it imports the standard library only",
 	},
-	{folder: "ratelimit", may: rootOnly, libs: stdOnly, without: beyondLimiters, why: whyLimiter},
+	{folder: "ratelimit", except: "ratelimit/policyfile", may: rootOnly, libs: stdOnly, without: beyondLimiters, why: whyLimiter},
+	{
+		folder: "ratelimit/policyfile", may: []string{"", "ratelimit", "flags/filewatch"},
+		libs:    []string{"go.yaml.in/yaml/v4"},
+		without: beyondLimiters,
+		why:     "a policy file turns YAML into the ratelimit's policies and knows nothing else",
+	},
 	{folder: "concurrency", may: rootOnly, libs: stdOnly, without: beyondLimiters, why: whyLimiter},
 	{folder: "fleetshed", may: []string{"", "concurrency"}, libs: stdOnly, without: beyondLimiters, why: whyLimiter},
 	{folder: "workershed", may: rootOnly, libs: stdOnly, without: beyondLimiters, why: whyLimiter},
@@ -75,7 +81,12 @@ var rules = []rule{
 		why:     whyStore,
 	},
 	{
-		folder: "flags", may: rootOnly, libs: slices.Concat(openFeature, []string{"github.com/fsnotify/fsnotify"}),
+		folder: "flags/filewatch", may: []string{}, libs: []string{"github.com/fsnotify/fsnotify"},
+		without: slices.Concat(beyondLimiters, []string{module}),
+		why:     "following a file is the same for flags and for policies, and knows neither",
+	},
+	{
+		folder: "flags", except: "flags/filewatch", may: []string{"", "flags/filewatch"}, libs: openFeature,
 		without: slices.Concat(echo, goRedis, prometheus),
 		why:     "flags turn OpenFeature into modes and know nothing else",
 	},
