@@ -44,8 +44,8 @@ memory: deps ## bytes per caller on a real Redis, for every rule and both kinds 
 	SEAWALL_REQUIRE_REDIS=1 go test -run '^$$' -bench Memory -benchtime 1x -timeout 10m ./store/redisstore
 
 .PHONY: plots
-plots: ## draw the plots of docs/algorithms.md anew
-	cd internal/plots && go run . -out ../../docs/img
+plots: ## draw the figures and write the tables of docs/algorithms.md
+	cd internal/plots && go run . -docs ../../docs
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT)-$(GOLANGCI_LINT_VERSION) ## gofmt, go vet, golangci-lint, go mod tidy -diff

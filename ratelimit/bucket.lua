@@ -43,10 +43,8 @@ redis.call('SET', $key, string.format('%d%015d', h, l), 'PX', $5)
 
 --@refund
 local $v = redis.pcall('GET', $key)
-local $h, $l = -1, -1
-if type($v) == 'string' then $h, $l = tonumber(string.sub($v, 1, -16)), tonumber(string.sub($v, -15)) end
-if $h and $l and $l >= 0 then
-  $h, $l = $h - $1, $l - $2
+if type($v) == 'string' and string.find($v, '^%d+$') and #$v > 15 then
+  local $h, $l = string.sub($v, 1, -16) - $1, string.sub($v, -15) - $2
   if $l < 0 then $h, $l = $h - 1, $l + 1e15 end
   if $h > hi or $h == hi and $l > lo then
     redis.call('SET', $key, string.format('%d%015d', $h, $l), 'KEEPTTL')

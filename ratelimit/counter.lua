@@ -55,7 +55,7 @@ if type($v) == 'string' then
   end
   if from and before + since > 0 then
     redis.call('SET', $key, string.format('%d %d %d', now, before, since), 'KEEPTTL')
-  else
+  elseif from then
     redis.call('DEL', $key)
   end
 end

@@ -13,7 +13,7 @@ var logLua string
 // slidingLog is the sliding log rule: every request of the last window, with its cost.
 type slidingLog struct {
 	limit  int64
-	window int64 // µs
+	window int64 // ns
 }
 
 var _ Rule = (*slidingLog)(nil)
@@ -25,7 +25,7 @@ type entries struct {
 }
 
 type entry struct {
-	at   int64 // µs since the epoch
+	at   int64 // ns since the epoch
 	cost int64
 	id   uint64
 }
@@ -46,11 +46,14 @@ func (e *entries) settle(now, window int64) {
 func (e *entries) until(n, now, window int64) int64 {
 	for _, old := range e.list {
 		if n -= old.cost; n <= 0 {
-			return old.at + window - now
+			return rounded(old.at + window - now)
 		}
 	}
 	return 0
 }
+
+// rounded is a wait in whole microseconds, rounded up.
+func rounded(ns int64) int64 { return (ns + 999) / 1000 }
 
 // Kind implements seawall.Rule.
 func (l *slidingLog) Kind() string { return "log" }
@@ -58,7 +61,7 @@ func (l *slidingLog) Kind() string { return "log" }
 // Check implements seawall.Rule; it observes what is used, and in how many microseconds more will remain, the
 // cost will fit, and all will have left.
 func (l *slidingLog) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (seawall.Observation, bool) {
-	now := floorDiv(env.Now, 1000)
+	now := env.Now
 	e, _ := s.More.(*entries)
 	if e == nil {
 		return seawall.Observation{}, cost(c) <= l.limit
@@ -71,7 +74,7 @@ func (l *slidingLog) Check(s *seawall.State, env seawall.Env, c *seawall.Check) 
 		e.used,
 		e.until(max(0, e.used-l.limit)+1, now, l.window),
 		0,
-		e.list[len(e.list)-1].at + l.window - now,
+		rounded(e.list[len(e.list)-1].at + l.window - now),
 	}
 	ok := e.used+cost(c) <= l.limit
 	if !ok && cost(c) <= l.limit {
@@ -87,7 +90,7 @@ func (l *slidingLog) Commit(s *seawall.State, env seawall.Env, c *seawall.Check)
 		e = &entries{}
 		s.More = e
 	}
-	e.list = append(e.list, entry{floorDiv(env.Now, 1000), cost(c), c.ID})
+	e.list = append(e.list, entry{env.Now, cost(c), c.ID})
 	e.used += cost(c)
 }
 
@@ -112,7 +115,7 @@ func (l *slidingLog) Idle(s *seawall.State, now int64) bool {
 	if e == nil {
 		return true
 	}
-	e.settle(floorDiv(now, 1000), l.window)
+	e.settle(now, l.window)
 	return len(e.list) == 0
 }
 
@@ -129,9 +132,9 @@ func (l *slidingLog) Result(seen seawall.Observation, ok, committed bool, _ seaw
 	}
 	if committed {
 		if used == 0 {
-			next = l.window
+			next = l.window / 1000
 		}
-		used, reset = used+cost(c), l.window
+		used, reset = used+cost(c), l.window/1000
 		if used > l.limit { // counted only: it is not known which entries must leave
 			next = 0
 		}
@@ -145,12 +148,12 @@ func (l *slidingLog) Result(seen seawall.Observation, ok, committed bool, _ seaw
 func (l *slidingLog) Limit() int64 { return l.limit }
 
 // Window implements Rule.
-func (l *slidingLog) Window() time.Duration { return micros(l.window) }
+func (l *slidingLog) Window() time.Duration { return time.Duration(l.window) }
 
 // Script implements seawall.Rule.
 func (l *slidingLog) Script() string { return logLua }
 
 // Args implements seawall.Rule.
 func (l *slidingLog) Args(dst []any, env seawall.Env, c *seawall.Check) []any {
-	return append(dst, cost(c), l.limit, l.window, env.Member(c.ID))
+	return append(dst, cost(c), l.limit, l.window/1000, env.Member(c.ID))
 }

@@ -17,19 +17,21 @@
 $n, $next, $wait, $reset
 
 --@check
-local $n, $next, $wait, $reset, $bad = 0, 0, 0, 0, true
+local $n, $next, $wait, $reset, $bad = 0, 0, 0, 0, false
 do
   local now, w = sec * 1e6 + usec, tonumber($3)
   local first = redis.pcall('ZRANGE', $key, 0, 1, 'WITHSCORES')
-  $bad = first.err ~= nil or #first == 2 or first[1] ~= 't'
-  if not $bad then
+  $bad = first.err ~= nil or #first == 2 or #first > 2 and first[1] ~= 't'
+  if not $bad and #first > 0 then
     $n = -first[2]
     local last = redis.call('ZRANGE', $key, -1, -1, 'WITHSCORES')[2]
     if tonumber(last) > now then
       for _, late in ipairs(redis.call('ZRANGEBYSCORE', $key, now + 1, '+inf')) do redis.call('ZADD', $key, now, late) end
       last = now
     end
-    if tonumber(first[4]) <= now - w then
+    local oldest = math.min(first[4], now)
+    if oldest <= now - w then
+      oldest = nil
       for _, gone in ipairs(redis.call('ZRANGEBYSCORE', $key, 0, now - w)) do $n = $n - string.match(gone, '^%d+') end
       redis.call('ZREMRANGEBYSCORE', $key, 0, now - w)
       if $n > 0 then redis.call('ZADD', $key, -$n, 't') else redis.call('DEL', $key) end
@@ -38,10 +40,13 @@ do
       $reset = last + w - now
       local more, fit = math.max($n - $2, 0) + 1, 0
       if $1 + 0 <= $2 + 0 then fit = math.max($n + $1 - $2, 0) end
-      local left, at, some = 0, 0, 1
+      local left, at, some = 0, 1, 1 -- by rank, which is found in logarithmic time; "t" has rank 0
       if fit > 0 then some = 64 end
+      if oldest and more == 1 and fit == 0 then
+        $next, left = oldest + w - now, more
+      end
       while left < more or left < fit do
-        local old = redis.call('ZRANGEBYSCORE', $key, 0, '+inf', 'WITHSCORES', 'LIMIT', at, some)
+        local old = redis.call('ZRANGE', $key, at, at + some - 1, 'WITHSCORES')
         if #old == 0 then break end
         for i = 1, #old, 2 do
           left = left + string.match(old[i], '^%d+')
@@ -55,6 +60,10 @@ do
   end
 end
 local $ok = $n + $1 <= tonumber($2)
+
+--@mend
+-- A window that was made longer keeps what it still needs, or the wait that was told would not come true.
+if $n > 0 then redis.call('PEXPIRE', $key, math.ceil($reset / 1e3) + 2) end
 
 --@commit
 if $bad then redis.call('DEL', $key) end

@@ -130,7 +130,7 @@ func (q Quota) validateBucket() error {
 func (q Quota) rule() Rule {
 	switch q.algorithm {
 	case slidingLogs:
-		return &slidingLog{limit: q.limit, window: q.window.Microseconds()}
+		return &slidingLog{limit: q.limit, window: int64(q.window)}
 	case slidingCounter:
 		return &counter{limit: q.limit, step: int64(q.window / time.Second)}
 	case fixedWindow:

@@ -189,3 +189,38 @@ func changedQuotas(t *testing.T, s Subject) {
 		assert.Positive(t, lowered.RetryAfter)
 	}
 }
+
+// otherKindRefunded refunds what was spent under a policy that has another algorithm by now.
+func otherKindRefunded(t *testing.T, s Subject) {
+	for _, before := range tens {
+		for _, after := range tens {
+			caller := before.name + after.name
+			spent, _ := s.take(t, quota(t, "api", caller, before.quota, 10))
+			c := quota(t, "api", caller, after.quota, 10)
+			if before.name != after.name {
+				require.True(t, s.apply(t, c)[0].Committed)
+			}
+			spent.Op = seawall.Refund
+			require.True(t, s.apply(t, spent)[0].Committed)
+			assert.Equal(t, before.name == after.name, s.peek(t, c).Admitted, "%s, then %s", before.name, after.name)
+		}
+	}
+}
+
+// longerWindow makes the window longer of a quota of which everything was spent.
+func longerWindow(t *testing.T, s Subject) {
+	for name, change := range map[string][2]ratelimit.Quota{
+		"log":     {ratelimit.SlidingLog(10, time.Second), ratelimit.SlidingLog(10, time.Minute)},
+		"counter": {ratelimit.SlidingCounter(10, time.Second), ratelimit.SlidingCounter(10, time.Minute)},
+	} {
+		s.toMinute(t)
+		require.True(t, s.apply(t, quota(t, name, "a", change[0], 10))[0].Committed)
+		c := quota(t, name, "a", change[1], 1)
+		refused := s.apply(t, c)[0]
+		require.False(t, refused.Admitted, name)
+		s.Advance(refused.RetryAfter - time.Microsecond)
+		require.False(t, s.apply(t, c)[0].Admitted, "%s: admitted before the wait it was told is over", name)
+		s.Advance(time.Microsecond)
+		require.True(t, s.apply(t, c)[0].Admitted, name)
+	}
+}

@@ -35,6 +35,8 @@ func Run(t *testing.T, open Open) {
 		{"what is peeked at, refunded or reset", undone},
 		{"a peek and a refund among checks that decide", undoneAmongOthers},
 		{"a policy of another algorithm begins afresh", otherKind},
+		{"what was spent under another algorithm is not refunded from this one", otherKindRefunded},
+		{"a window made longer tells waits that come true", longerWindow},
 		{"a raised or lowered quota keeps what was spent", changedQuotas},
 		{"advisory checks commit only if every check admits", advisoryChecks},
 		{"count-only checks always admit and commit", countOnly},

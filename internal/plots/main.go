@@ -1,0 +1,52 @@
+// Plots draws the figures of docs/algorithms.md and writes its tables. Both show what the rules of the package
+// ratelimit answer, on a store in memory whose clock is stepped, so they change when a rule does:
+//
+//	go run . -docs ../../docs
+//
+// The tests fail while what is committed differs from what this would write. It is a module of its own so that
+// nobody who uses Seawall downloads a library for charts.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	_ "time/tzdata" // calendars of places, also where the system has no such database
+)
+
+func main() {
+	docs := flag.String("docs", "../../docs", "the folder with algorithms.md; the figures go to img below it")
+	flag.Parse()
+	if err := write(*docs); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// write draws the figures into the folder img and fills the tables of algorithms.md in.
+func write(docs string) error {
+	img := filepath.Join(docs, "img")
+	if err := os.MkdirAll(img, 0o755); err != nil {
+		return err
+	}
+	figures, err := figures()
+	if err != nil {
+		return err
+	}
+	for name, svg := range figures {
+		if err := os.WriteFile(filepath.Join(img, name), svg, 0o644); err != nil {
+			return err
+		}
+	}
+	text := filepath.Join(docs, "algorithms.md")
+	before, err := os.ReadFile(text)
+	if err != nil {
+		return err
+	}
+	after, err := fill(string(before))
+	if err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return os.WriteFile(text, []byte(after), 0o644)
+}
