@@ -2,7 +2,6 @@ package seawall
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -176,17 +175,4 @@ func (a *Admission) leased(p *part) bool {
 		}
 	}
 	return false
-}
-
-// Reason names why a store could not be asked, as one of a small set of words: "timeout" if the wait ran
-// out, what the error's own Reason method says if it has one, otherwise "error".
-func Reason(err error) string {
-	var r interface{ Reason() string }
-	switch {
-	case errors.As(err, &r):
-		return r.Reason()
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	}
-	return "error"
 }

@@ -15,9 +15,17 @@ import (
 // call that is abandoned may still spend.
 const storeWait = 2 * time.Second
 
+// ErrUnknown is wrapped by errors after which it is not known whether the cost was spent: who takes it for spent
+// never overdraws. Do not just try again, or a store that was only slow spends for every attempt; Peek until it
+// answers.
+var ErrUnknown = errors.New("it may be spent all the same")
+
 // Budget spends the quotas of a Limiter without HTTP: for calls that this program makes, and for workers. It
-// knows no modes and no failure policies: it decides, or returns an error. Then it is not known whether the
-// cost was spent; whoever takes it for spent never overdraws. It is safe for concurrent use.
+// knows no modes and no failure policies: it decides, or returns an error. It is safe for concurrent use.
+//
+// What is paid at the last moment of a window may reach the other side in its next one; leave a call's time before
+// the boundary unused if they count by their own clock. A budget lives in its store: if that loses its data,
+// all of it can be spent again, so a Redis for money needs appendonly, appendfsync always and noeviction.
 type Budget struct {
 	store   seawall.Store
 	limiter *Limiter
@@ -45,10 +53,28 @@ type Answer struct {
 	RetryAfter time.Duration
 	// Remaining is the least that remains in any policy; math.MaxInt64 if none is about the request.
 	Remaining int64
+	// Policies are the results of all policies that are about the request, in their order.
+	Policies []PolicyAnswer
 
 	checks []seawall.Check // what was spent
 	began  time.Time
 	given  atomic.Bool // back
+}
+
+// PolicyAnswer is what one policy says.
+type PolicyAnswer struct {
+	Policy string
+	seawall.Result
+}
+
+// Of returns what the named policy says; ok is false if it is not about the request.
+func (a *Answer) Of(policy string) (p PolicyAnswer, ok bool) {
+	for _, p := range a.Policies {
+		if p.Policy == policy {
+			return p, true
+		}
+	}
+	return p, false
 }
 
 // Allow spends r.Cost, or what the policies say, if every policy that is about r admits it, and nothing
@@ -71,7 +97,7 @@ func (b *Budget) Reset(ctx context.Context, r *seawall.Request) error {
 // Refund gives back what an admitted Answer spent, as if it had never been: for a call that did not take place.
 // It gives back what would still be missing: of a bucket not what has refilled since, of a window nothing once
 // the next one has begun. It does so once, and also if ctx is done. After an error it is not known whether it
-// did; it is not tried again.
+// did, and it is not tried again.
 func (b *Budget) Refund(ctx context.Context, a *Answer) error {
 	if !a.Admitted || len(a.checks) == 0 || !a.given.CompareAndSwap(false, true) {
 		return nil
@@ -83,7 +109,7 @@ func (b *Budget) Refund(ctx context.Context, a *Answer) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
 	if _, err := b.store.Apply(ctx, nil, checks); err != nil {
-		return fmt.Errorf("ratelimit: refund: %w", err)
+		return fmt.Errorf("ratelimit: refund: %w; %w", err, ErrUnknown)
 	}
 	return nil
 }
@@ -105,8 +131,12 @@ func (b *Budget) ask(ctx context.Context, r *seawall.Request, op seawall.Op) (*A
 	if err == nil && len(results) != len(checks) {
 		err = fmt.Errorf("the store answered %d of %d checks", len(results), len(checks))
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case op == seawall.Peek || seawall.Undone(err):
 		return nil, fmt.Errorf("ratelimit: %w", err)
+	default:
+		return nil, fmt.Errorf("ratelimit: %w; %w", err, ErrUnknown)
 	}
 	for i, res := range results {
 		a.add(checks[i].Limit.Policy(), res)
@@ -119,6 +149,7 @@ func (b *Budget) ask(ctx context.Context, r *seawall.Request, op seawall.Op) (*A
 
 // add counts in the result of one policy.
 func (a *Answer) add(policy string, res seawall.Result) {
+	a.Policies = append(a.Policies, PolicyAnswer{policy, res})
 	a.Remaining = min(a.Remaining, res.Remaining)
 	if res.Admitted {
 		return

@@ -60,6 +60,11 @@ func TestBudgetSpendsFromAllPoliciesOrNone(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		a = allow(t, b, 3)
 		assert.Equal(t, "day", a.Policy, "the bucket is full again, and a refusal cost it nothing")
+		second, ok := a.Of("second")
+		assert.True(t, ok && second.Admitted)
+		assert.Equal(t, int64(5), second.Remaining)
+		_, ok = a.Of("minute")
+		assert.False(t, ok)
 		assert.Equal(t, int64(2), a.Remaining)
 		assert.Equal(t, seawall.Never, allow(t, b, 6).RetryAfter, "more than the bucket holds")
 	})
@@ -264,6 +269,9 @@ func TestWaitKnowsWhenItIsHopeless(t *testing.T) {
 		defer cancel()
 		_, err = b.Wait(ctx, spend(4))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
+		refused, ok := errors.AsType[*ratelimit.RefusedError](err)
+		require.True(t, ok)
+		assert.Equal(t, 4*time.Second, refused.Answer.RetryAfter)
 		assert.ErrorContains(t, err, "for another 4s")
 		assert.Zero(t, time.Since(began), "neither waits for what will not come")
 		_, err = b.Wait(ctx, spend(2))
@@ -302,6 +310,41 @@ func (s *slowStore) Apply(ctx context.Context, dst []seawall.Result, checks []se
 		return dst, errors.New("the call was given up, and may have spent all the same")
 	}
 	return s.Store.Apply(ctx, dst, checks)
+}
+
+// failing is a store that fails in some way.
+type failing struct {
+	seawall.Store
+	err error
+}
+
+func (s failing) Apply(_ context.Context, dst []seawall.Result, _ []seawall.Check) ([]seawall.Result, error) {
+	return dst, s.err
+}
+
+// undone is an error of a call that was not sent.
+type undone struct{}
+
+func (undone) Error() string { return "nobody was there" }
+func (undone) Undone() bool  { return true }
+
+func TestItIsSaidWhetherItMayHaveBeenSpent(t *testing.T) {
+	l := limiter(t, quota("it", ratelimit.SlidingLog(10, time.Hour)))
+	for _, c := range []struct {
+		err     error
+		unknown bool
+	}{{errors.New("no answer"), true}, {undone{}, false}, {context.DeadlineExceeded, true}} {
+		b, err := ratelimit.NewBudget(failing{err: c.err}, l)
+		require.NoError(t, err)
+		_, err = b.Wait(t.Context(), spend(1))
+		require.ErrorIs(t, err, c.err)
+		assert.Equal(t, c.unknown, errors.Is(err, ratelimit.ErrUnknown), "%v", err)
+		_, refused := errors.AsType[*ratelimit.RefusedError](err)
+		assert.False(t, refused)
+		_, err = b.Peek(t.Context(), spend(1))
+		require.ErrorIs(t, err, c.err)
+		require.NotErrorIs(t, err, ratelimit.ErrUnknown, "a peek spends nothing")
+	}
 }
 
 func TestCancelWhileTheStoreIsAsked(t *testing.T) {

@@ -17,11 +17,32 @@ const lookAgain = 10 * time.Second
 // ErrNever is what Wait returns for a cost above the limit, and for a caller who is blocked.
 var ErrNever = errors.New("it can never be admitted")
 
+// RefusedError is why Wait gives up when waiting is of no use. Nothing was spent.
+type RefusedError struct {
+	// Answer is the refusal.
+	Answer *Answer
+	cause  error
+}
+
+// Error names the policy and its wait.
+func (e *RefusedError) Error() string {
+	if e.Answer.RetryAfter == seawall.Never {
+		return fmt.Sprintf("ratelimit: policy %q: %v", e.Answer.Policy, e.cause)
+	}
+	return fmt.Sprintf("ratelimit: policy %q refuses for another %v: %v", e.Answer.Policy, e.Answer.RetryAfter, e.cause)
+}
+
+// Unwrap returns ErrNever or context.DeadlineExceeded.
+func (e *RefusedError) Unwrap() error { return e.cause }
+
 // Wait spends like Allow, as soon as that is admitted. Those of this process who wait for the same Request.Key
 // are served in the order in which they came, however much each wants; between processes whoever asks first is
-// served first. It returns an error that wraps ErrNever if it will never be admitted, one that wraps ctx's error
-// when ctx is done, at once if what is missing comes only after ctx's deadline, and the store's error. In the
-// first two cases nothing is spent, or it has been refunded.
+// served first. It returns
+//
+//   - a *RefusedError that wraps ErrNever if it will never be admitted, or context.DeadlineExceeded, at once, if what
+//     is missing comes only after ctx's deadline;
+//   - an error that wraps ctx's when ctx is done: nothing is spent, or it has been refunded;
+//   - the store's error, which wraps ErrUnknown unless certainly nothing was spent.
 func (b *Budget) Wait(ctx context.Context, r *seawall.Request) (*Answer, error) {
 	turn, leave := b.lines.join(r.Key)
 	defer leave()
@@ -43,7 +64,7 @@ func (b *Budget) Wait(ctx context.Context, r *seawall.Request) (*Answer, error) 
 		case a.Admitted:
 			return a, nil
 		case a.RetryAfter == seawall.Never:
-			return nil, fmt.Errorf("ratelimit: policy %q: %w", a.Policy, ErrNever)
+			return nil, &RefusedError{a, ErrNever}
 		}
 		if err := sleep(ctx, a); err != nil {
 			return nil, err
@@ -61,7 +82,7 @@ func (b *Budget) askUninterrupted(ctx context.Context, r *seawall.Request) (*Ans
 // sleep waits until it is worth asking again.
 func sleep(ctx context.Context, refusal *Answer) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < refusal.RetryAfter {
-		return fmt.Errorf("ratelimit: policy %q refuses for another %v: %w", refusal.Policy, refusal.RetryAfter, context.DeadlineExceeded)
+		return &RefusedError{refusal, context.DeadlineExceeded}
 	}
 	timer := time.NewTimer(min(refusal.RetryAfter, lookAgain))
 	defer timer.Stop()

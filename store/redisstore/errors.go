@@ -26,6 +26,9 @@ func (e *callError) Unwrap() error { return e.err }
 // script, panic or error.
 func (e *callError) Reason() string { return e.reason }
 
+// Undone tells whether Redis certainly did nothing: it was not reached, or refused the call.
+func (e *callError) Undone() bool { return !unknownOutcome(e) }
+
 // caught makes an error of a panic in the client or a rule. Defer it.
 func caught(err *error) {
 	if p := recover(); p != nil {
