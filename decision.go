@@ -57,6 +57,9 @@ func (a *Admission) walk() {
 			default:
 				p.outcome, p.decisive = Denied, j
 				*d = Decision{true, p.layer.Name(), a.checks[j].Limit.policy, p.layer.Cause(), res.RetryAfter}
+				if _, blocked := a.checks[j].Rule.(Constant); blocked {
+					d.Cause = CauseBlocked
+				}
 				if res.Fallback && a.checks[j].Limit.onFailure == FailClosed {
 					d.Cause = CauseUnavailable
 				}

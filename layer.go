@@ -30,6 +30,14 @@ type Sizer interface {
 	Workers() int64
 }
 
+// Reloader is a Layer whose limits can change while it is in use.
+type Reloader interface {
+	Layer
+	// OnLimits has f called with all limits before Plan appends checks of new ones, so that their modes are known
+	// before the first request meets them.
+	OnLimits(f func([]*Limit))
+}
+
 // Typical is a Layer that can name a check like those of most requests, for a store to get ready.
 type Typical interface {
 	Typical() Check
@@ -43,6 +51,8 @@ const (
 	CauseQuota Cause = iota
 	// CauseCapacity: the service has no capacity for it now. HTTP 503.
 	CauseCapacity
+	// CauseBlocked: the caller is blocked, whatever it asks. HTTP 429.
+	CauseBlocked
 	// CauseUnavailable: the store could not be asked, and the limit fails closed. HTTP 503.
 	CauseUnavailable
 )

@@ -26,8 +26,9 @@ func (m Mode) String() string {
 // Gate returns the mode for a request. It is called on every request: it must not block, fail or allocate.
 type Gate func(r *Request) Mode
 
-// Modes hands out gates when a Stack is built: one per layer (policy is empty) and one per policy. A nil
-// Gate stands for Enforce.
+// Modes hands out gates when a Stack is built, and when a layer gets new limits: one per layer (policy is empty)
+// and one per policy. A nil Gate stands for Enforce. It may take its time to find out the mode: no request waits
+// for it. It is safe for concurrent use.
 type Modes interface {
 	Gate(layer, policy string) Gate
 }

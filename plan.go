@@ -77,13 +77,23 @@ func (a *Admission) plan(local Outcome) {
 	}
 }
 
+// present returns the layer's limits of now; those it had when the stack was built if it panics again.
+func (l *layer) present() (limits []*Limit) {
+	defer func() {
+		if recover() != nil {
+			limits = l.limits
+		}
+	}()
+	return l.Limits()
+}
+
 // planned returns the checks that the layer appends to before, without those. If the layer panics it is not
 // known which of its limits concern r; then they are all of them, to follow their failure policies.
 func (l *layer) planned(before []Check, r *Request) (checks []Check, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			checks, err = nil, &panicError{p}
-			for _, limit := range l.limits {
+			for _, limit := range l.present() {
 				checks = append(checks, Check{Limit: limit, Key: r.Key, Cost: 1})
 			}
 		}

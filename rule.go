@@ -47,8 +47,8 @@ type Holder interface {
 // Refunder is a Rule whose commits can be taken back, as if they had never been.
 type Refunder interface {
 	Rule
-	// Refund takes back what an earlier check, with the Cost and ID of c, committed c.Age ago or less. It
-	// gives back less rather than more than the limit would have had.
+	// Refund takes back what an earlier check, with the Cost and ID of c, committed at c.At. It gives back less
+	// rather than more than the limit would have had.
 	Refund(s *State, env Env, c *Check)
 }
 
@@ -119,8 +119,11 @@ type Check struct {
 	ID uint64
 	// Op is what the check does; zero is Spend.
 	Op Op
-	// Age is, of a Refund, how long ago at most the commit was.
-	Age time.Duration
+	// Timed asks Apply to set At.
+	Timed bool
+	// At is when the store decided, in nanoseconds of its clock since the Unix epoch; of a Refund, when it decided
+	// about what is taken back.
+	At int64
 }
 
 // Never is the RetryAfter of a cost that can never fit.

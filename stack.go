@@ -125,7 +125,19 @@ func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, er
 		}
 		r.resolveGate(limit)
 	}
+	if re, ok := l.(Reloader); ok {
+		re.OnLimits(r.resolveGates)
+	}
 	return r, nil
+}
+
+// resolveGates asks for the gates of limits that are new.
+func (l *layer) resolveGates(limits []*Limit) {
+	for _, limit := range limits {
+		if _, known := l.policies.Load(limit); !known {
+			l.resolveGate(limit)
+		}
+	}
 }
 
 // resolveGate asks once for the gate of a limit, also of one that a layer has got since the stack was built.

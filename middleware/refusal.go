@@ -32,7 +32,7 @@ type Refusal struct {
 
 // StatusCode is 429 if the caller used up what it may, and 503 if the service cannot.
 func (r *Refusal) StatusCode() int {
-	if r.Decision.Cause == seawall.CauseQuota {
+	if c := r.Decision.Cause; c == seawall.CauseQuota || c == seawall.CauseBlocked {
 		return http.StatusTooManyRequests
 	}
 	return http.StatusServiceUnavailable
@@ -72,6 +72,8 @@ func (r *Refusal) detail() string {
 	switch {
 	case r.Decision.Cause == seawall.CauseUnavailable:
 		return "This request cannot be checked against its limit right now, and is not allowed unchecked. " + wait
+	case r.Decision.Cause == seawall.CauseBlocked:
+		return "This caller is blocked. Do not repeat the request; contact the service."
 	case r.RetryAfter == 0:
 		return "This request costs more than its limit ever allows. Do not repeat it; ask for less."
 	}
@@ -104,7 +106,7 @@ func seconds(d seawall.Decision) int64 {
 		return 0
 	}
 	s := atLeastOne(d.RetryAfter)
-	if d.Cause != seawall.CauseQuota {
+	if d.Cause == seawall.CauseCapacity || d.Cause == seawall.CauseUnavailable {
 		s += rand.Int64N(s + 1) //nolint:gosec // spreads load, guards nothing
 	}
 	return s

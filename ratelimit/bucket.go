@@ -58,21 +58,17 @@ func (b *bucket) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (sea
 
 // Commit implements seawall.Rule.
 func (b *bucket) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
-	s.Word = env.Now + b.debt(s, env.Now) + b.need(c.Cost)
+	s.Word = env.Now + min(b.debt(s, env.Now)+b.need(c.Cost), b.full) // what is only counted may exceed it
 }
 
 // Refund implements seawall.Refunder. What has refilled since is not given back: it would come on top.
 func (b *bucket) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
-	if back := b.owed(c); s.Word > env.Now+back {
+	back := max(0, min(b.need(c.Cost), b.full)-max(0, env.Now-c.At))
+	if s.Word > env.Now+back {
 		s.Word -= back
-	} else {
-		s.Word = min(s.Word, env.Now)
+	} else if s.Word > env.Now {
+		s.Word = 0
 	}
-}
-
-// owed is what a refund gives back, in time.
-func (b *bucket) owed(c *seawall.Check) int64 {
-	return max(0, min(b.need(c.Cost), b.full)-max(0, int64(c.Age)))
 }
 
 // Idle implements seawall.Rule.
@@ -114,10 +110,10 @@ func (b *bucket) Script() string { return bucketLua }
 
 // Args implements seawall.Rule.
 func (b *bucket) Args(dst []any, _ seawall.Env, c *seawall.Check) []any {
-	if c.Op == seawall.Refund {
-		back := b.owed(c)
-		return append(dst, back/limb, back%limb)
-	}
 	need := b.need(c.Cost)
+	if c.Op == seawall.Refund {
+		need = min(need, b.full)
+		return append(dst, need/limb, need%limb, c.At/limb, c.At%limb)
+	}
 	return append(dst, need/limb, need%limb, b.full/limb, b.full%limb, (b.full+999_999)/1_000_000+2)
 }

@@ -7,7 +7,8 @@
 -- $3 $4    what the whole burst takes, in ns: limbs.
 -- $5       $3 $4 in ms, rounded up, and 2 more, as Redis counts it from the start of the millisecond in which
 --          the script began: after it an untouched bucket is full.
--- Of refund, $1 $2 is what to give back, in ns: limbs.
+-- Of refund, $1 $2 is what the cost took, and $3 $4 when that was, in ns since the epoch: limbs. What has refilled
+-- since is not given back.
 -- observes the debt, arrival time - now, before the decision: limbs; at most $3 $4.
 
 --@observes
@@ -27,6 +28,7 @@ end
 local $sh, $sl = $nh + $1, $nl + $2
 if $sl >= 1e15 then $sh, $sl = $sh + 1, $sl - 1e15 end
 local $ok = $sh < $fh or $sh == $fh and $sl <= $fl
+if not $ok then $sh, $sl = $fh, $fl end -- what is only counted owes a full bucket at most
 
 --@mend
 -- What was cut stays cut, or the caller would owe it as long as the uncut debt lasts.
@@ -44,11 +46,18 @@ redis.call('SET', $key, string.format('%d%015d', h, l), 'PX', $5)
 --@refund
 local $v = redis.pcall('GET', $key)
 if type($v) == 'string' and string.find($v, '^%d+$') and #$v > 15 then
-  local $h, $l = string.sub($v, 1, -16) - $1, string.sub($v, -15) - $2
-  if $l < 0 then $h, $l = $h - 1, $l + 1e15 end
-  if $h > hi or $h == hi and $l > lo then
-    redis.call('SET', $key, string.format('%d%015d', $h, $l), 'KEEPTTL')
-  else
+  local ageh, agel = hi - $3, lo - $4
+  if agel < 0 then ageh, agel = ageh - 1, agel + 1e15 end
+  if ageh < 0 then ageh, agel = 0, 0 end
+  local backh, backl = $1 - ageh, $2 - agel
+  if backl < 0 then backh, backl = backh - 1, backl + 1e15 end
+  if backh < 0 then backh, backl = 0, 0 end
+  local fullh, fulll = tonumber(string.sub($v, 1, -16)), tonumber(string.sub($v, -15))
+  local h, l = fullh - backh, fulll - backl
+  if l < 0 then h, l = h - 1, l + 1e15 end
+  if h > hi or h == hi and l > lo then
+    redis.call('SET', $key, string.format('%d%015d', h, l), 'KEEPTTL')
+  elseif fullh > hi or fullh == hi and fulll > lo then
     redis.call('DEL', $key)
   end
 end

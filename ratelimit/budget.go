@@ -56,9 +56,9 @@ type Answer struct {
 	// Policies are the results of all policies that are about the request, in their order.
 	Policies []PolicyAnswer
 
+	budget *Budget
 	checks []seawall.Check // what was spent
-	began  time.Time
-	given  atomic.Bool // back
+	given  atomic.Bool     // back
 }
 
 // PolicyAnswer is what one policy says.
@@ -96,15 +96,18 @@ func (b *Budget) Reset(ctx context.Context, r *seawall.Request) error {
 
 // Refund gives back what an admitted Answer spent, as if it had never been: for a call that did not take place.
 // It gives back what would still be missing: of a bucket not what has refilled since, of a window nothing once
-// the next one has begun. It does so once, and also if ctx is done. After an error it is not known whether it
+// the next one has begun, however late the refund arrives. It does so once, and also if ctx is done. After an error it is not known whether it
 // did, and it is not tried again.
 func (b *Budget) Refund(ctx context.Context, a *Answer) error {
+	if a.budget != b {
+		return errors.New("ratelimit: the Answer is another Budget's; want one of this Budget's own")
+	}
 	if !a.Admitted || len(a.checks) == 0 || !a.given.CompareAndSwap(false, true) {
 		return nil
 	}
 	checks := append([]seawall.Check(nil), a.checks...)
 	for i := range checks {
-		checks[i].Op, checks[i].Age = seawall.Refund, time.Since(a.began)
+		checks[i].Op = seawall.Refund
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
@@ -116,7 +119,7 @@ func (b *Budget) Refund(ctx context.Context, a *Answer) error {
 
 // ask has the store evaluate the checks of the policies that are about r.
 func (b *Budget) ask(ctx context.Context, r *seawall.Request, op seawall.Op) (*Answer, error) {
-	a := &Answer{Admitted: true, Remaining: math.MaxInt64, began: time.Now()}
+	a := &Answer{Admitted: true, Remaining: math.MaxInt64, budget: b}
 	checks := b.limiter.Plan(nil, r)
 	if len(checks) == 0 {
 		if r.Key.IsZero() {
@@ -124,8 +127,16 @@ func (b *Budget) ask(ctx context.Context, r *seawall.Request, op seawall.Op) (*A
 		}
 		return a, nil
 	}
+	if op != seawall.Reset {
+		for i := range checks {
+			if blocked, ok := checks[i].Rule.(seawall.Constant); ok { // also when the store cannot be asked
+				a.add(checks[i].Limit.Policy(), blocked.Answer())
+				return a, nil
+			}
+		}
+	}
 	for i := range checks {
-		checks[i].Op = op
+		checks[i].Op, checks[i].Timed = op, op == seawall.Spend
 	}
 	results, err := b.store.Apply(ctx, nil, checks)
 	if err == nil && len(results) != len(checks) {

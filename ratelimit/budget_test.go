@@ -360,3 +360,80 @@ func TestCancelWhileTheStoreIsAsked(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, int64(10), a.Remaining, "it is given back")
 }
+
+// heldUp is a store whose refunds arrive late.
+type heldUp struct {
+	seawall.Store
+	by time.Duration
+}
+
+func (s heldUp) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
+	if checks[0].Op == seawall.Refund {
+		time.Sleep(s.by)
+	}
+	return s.Store.Apply(ctx, dst, checks)
+}
+
+// TestARefundThatIsHeldUpGivesNoMore sends a refund just before a boundary that arrives behind it.
+func TestARefundThatIsHeldUpGivesNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, q := range map[string]ratelimit.Quota{
+			"bucket": ratelimit.TokenBucket(ratelimit.PerMinute(10), 10),
+			"window": ratelimit.FixedWindow(10, ratelimit.Every(time.Minute)),
+		} {
+			b, err := ratelimit.NewBudget(heldUp{memstore.New(memstore.Config{Now: time.Now}), time.Minute}, limiter(t, quota("it", q)))
+			require.NoError(t, err)
+			first := allow(t, b, 10)
+			require.True(t, first.Admitted)
+			var all sync.WaitGroup
+			all.Go(func() { assert.NoError(t, b.Refund(t.Context(), first)) })
+			all.Wait()
+			second := allow(t, b, 10)
+			require.True(t, second.Admitted, name)
+			require.NoError(t, b.Refund(t.Context(), first), "once")
+			assert.Zero(t, allow(t, b, 1).Remaining, name)
+		}
+	})
+}
+
+func TestAnAnswerIsRefundedByItsOwnBudget(t *testing.T) {
+	one, other := budget(t, quota("it", everyQuota()["log"])), budget(t, quota("it", everyQuota()["log"]))
+	a := allow(t, one, 10)
+	require.ErrorContains(t, other.Refund(t.Context(), a), "another Budget's")
+	require.NoError(t, one.Refund(t.Context(), a))
+	assert.Equal(t, int64(9), allow(t, one, 1).Remaining, "and it still can be")
+}
+
+func TestABlockedCallerNeedsNoStore(t *testing.T) {
+	p := quota("it", everyQuota()["log"])
+	p.Plan = func(*seawall.Request) string { return ratelimit.PlanBlock }
+	b, err := ratelimit.NewBudget(failing{err: errors.New("no answer")}, limiter(t, p))
+	require.NoError(t, err)
+	_, err = b.Wait(t.Context(), spend(1))
+	require.ErrorIs(t, err, ratelimit.ErrNever)
+}
+
+// TestThoseInLineAreToldWhatIsHopeless has them stand behind one who waits for tomorrow.
+func TestThoseInLineAreToldWhatIsHopeless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := budget(t, quota("it", ratelimit.FixedWindow(10, ratelimit.Daily())))
+		require.True(t, allow(t, b, 10).Admitted)
+		tomorrow, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, err := b.Wait(tomorrow, spend(1))
+			assert.ErrorIs(t, err, context.Canceled)
+		})
+		synctest.Wait()
+		began := time.Now()
+		_, err := b.Wait(t.Context(), spend(11))
+		require.ErrorIs(t, err, ratelimit.ErrNever)
+		soon, done := context.WithTimeout(t.Context(), time.Hour)
+		defer done()
+		_, err = b.Wait(soon, spend(1))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Zero(t, time.Since(began))
+		cancel()
+		all.Wait()
+	})
+}

@@ -82,13 +82,13 @@ func (r *counter) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
 	r.keep(s, n)
 }
 
-// Refund implements seawall.Refunder. What may have been spent in the previous window is taken from that.
+// Refund implements seawall.Refunder. What was spent in the previous window is taken from that.
 func (r *counter) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
-	n, elapsed := r.at(s, env.Now)
-	switch age := upToMicros(c.Age); {
-	case age <= elapsed:
+	n, _ := r.at(s, env.Now)
+	switch at := seconds(c.At); {
+	case at >= n.begin:
 		n.since = max(0, n.since-cost(c))
-	case age <= elapsed+r.step*steps:
+	case at >= n.begin-r.window():
 		n.before = max(0, n.before-cost(c))
 	}
 	r.keep(s, n)
@@ -152,7 +152,7 @@ func (r *counter) Script() string { return counterLua }
 func (r *counter) Args(dst []any, _ seawall.Env, c *seawall.Check) []any {
 	last := r.limit
 	if c.Op == seawall.Refund {
-		last = upToMicros(c.Age)
+		last = seconds(c.At)
 	}
 	return append(dst, cost(c), last, r.window())
 }

@@ -4,7 +4,7 @@
 --
 -- $key     the three numbers; absent: nothing used. Anything else there counts as absent and is replaced.
 -- $1       the cost
--- $2       the limit; of refund, how long ago the commit was at most, in microseconds
+-- $2       the limit; of refund, when the commit was, in seconds since the epoch
 -- $3       the window in seconds, which is a step in microseconds
 -- observes what was used in the previous window and in this one, and how many microseconds of this one are over
 
@@ -29,9 +29,12 @@ end
 local $ok = $p * (1e6 - math.floor($over / $w)) + ($n + $1) * 1e6 <= $2 * 1e6
 
 --@mend
--- What a later window holds was used before the clock stepped back, or it would still be owed when that comes.
+-- What a later window holds was used before the clock stepped back, or it would still be owed when that comes. And
+-- a window that was made longer keeps its counts, or the wait that is told would not come true.
 if $later then
   redis.call('SET', $key, string.format('%d %d %d', $from, $p, $n), 'PX', math.ceil(2 * $w * 1e3 - $over / 1e3) + 2)
+elseif $p + $n > 0 then
+  redis.call('PEXPIRE', $key, math.ceil(2 * $w * 1e3 - $over / 1e3) + 2)
 end
 
 --@commit
@@ -40,17 +43,16 @@ redis.call('SET', $key, string.format('%d %d %d', $from, $p, math.min($n + $1, 1
 --@refund
 local $v = redis.pcall('GET', $key)
 if type($v) == 'string' then
-  local w, age = tonumber($3), tonumber($2)
+  local w, at = tonumber($3), tonumber($2)
   local now = sec - sec % w
-  local over = (sec - now) * 1e6 + usec
   local from, before, since = string.match($v, '^(%d+) (%d+) (%d+)$')
   from, before, since = tonumber(from), tonumber(before), tonumber(since)
   if from and from < now then
     if from + w >= now then before, since = since, 0 else before, since = 0, 0 end
   end
-  if from and age <= over then
+  if from and at >= now then
     since = math.max(0, since - $1)
-  elseif from and age <= over + w * 1e6 then
+  elseif from and at >= now - w then
     before = math.max(0, before - $1)
   end
   if from and before + since > 0 then

@@ -53,6 +53,7 @@
 // # Refunds
 //
 // A refund takes a spend back as if it had never been, as far as that is certain, and never more: of a bucket
-// what has not refilled since, c·interval - age; of a log the request's entry; of the counters what lies in the
-// window that it was spent in. So what was admitted and not refunded still keeps within every limit above.
+// what has not refilled since, c·interval - (now - when it was spent); of a log the request's entry; of the counters
+// what lies in the window that it was spent in. When that was, the store itself has said, and it tells now when
+// the refund arrives. So what was admitted and not refunded still keeps within every limit above.
 package ratelimit

@@ -37,7 +37,7 @@ func FuzzRule(f *testing.F) {
 		now = 2*year + max(0, now)%(150*year)                      // until 2121: a bucket may be full again a century later
 		env := seawall.Env{Now: now / 1000 * 1000, Instance: "i-"} // whole microseconds, as Redis has
 		for _, op := range []seawall.Op{seawall.Spend, seawall.Refund} {
-			for _, arg := range rule.Args(nil, env, &seawall.Check{Cost: cost, ID: 1, Op: op, Age: time.Duration(age)}) {
+			for _, arg := range rule.Args(nil, env, &seawall.Check{Cost: cost, ID: 1, Op: op, At: max(0, env.Now-max(0, age))}) {
 				if n, ok := arg.(int64); ok {
 					require.True(t, -exact < n && n < exact, "%v: argument %d", q, n)
 				}
@@ -67,7 +67,7 @@ func FuzzRule(f *testing.F) {
 				break
 			}
 		}
-		rule.Refund(&s, env, &seawall.Check{Cost: cost, ID: 1, Age: time.Duration(age)})
+		rule.Refund(&s, env, &seawall.Check{Cost: cost, ID: 1, At: env.Now - max(0, age)})
 		rule.Idle(&s, env.Now)
 	})
 }

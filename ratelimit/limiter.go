@@ -32,6 +32,7 @@ type Limiter struct {
 
 	mu     sync.Mutex                       // held to reload
 	limits map[seawall.Limit]*seawall.Limit // all that there ever were: the same limit keeps its gate
+	told   []func([]*seawall.Limit)
 }
 
 // set is the policies between two reloads.
@@ -66,7 +67,7 @@ func (r *policyRules) of(plan string) seawall.Rule {
 	return r.own
 }
 
-var _ seawall.Layer = (*Limiter)(nil)
+var _ seawall.Reloader = (*Limiter)(nil)
 
 // New returns a Limiter. It copies the policies; errors name the policy, the field and the value.
 func New(cfg Config) (*Limiter, error) {
@@ -94,8 +95,18 @@ func (l *Limiter) Reload(policies []Policy) error {
 			l.limits[*limit] = limit
 		}
 	}
+	for _, tell := range l.told {
+		tell(s.limits)
+	}
 	l.set.Store(s)
 	return nil
+}
+
+// OnLimits implements seawall.Reloader.
+func (l *Limiter) OnLimits(f func([]*seawall.Limit)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.told = append(l.told, f)
 }
 
 // newSet validates policies.

@@ -66,7 +66,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		`calendar: time of day is 24h0m0s; want`:          quota(ratelimit.FixedWindow(1, ratelimit.Daily().At(24*time.Hour))),
 		`calendar: time of day is -1s; want`:              quota(ratelimit.FixedWindow(1, ratelimit.Daily().At(-time.Second))),
 		`policy "api": Callers is 3; want Everyone`:       change(func(p *ratelimit.Policy) { p.Callers = 3 }),
-		`policy "api": Routes[1] is ""; want a route`:     change(func(p *ratelimit.Policy) { p.Routes = []string{"/a", ""} }),
+		`policy "api": Routes[1] is ""; want a path`:      change(func(p *ratelimit.Policy) { p.Routes = []string{"/a", ""} }),
 		`policy "api": Routes[0] is "/a*b"; want`:         change(func(p *ratelimit.Policy) { p.Routes = []string{"/a*b"} }),
 		`policy "api": Plan is nil; want a function`:      change(func(p *ratelimit.Policy) { p.Plans = map[string]ratelimit.Quota{"gold": gold} }),
 		`policy "api": Plans has "block"`:                 plans(map[string]ratelimit.Quota{"block": gold}),

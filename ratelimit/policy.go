@@ -49,7 +49,7 @@ type Policy struct {
 	Quota Quota
 	// Callers says whom the policy is about; zero is everyone.
 	Callers Callers
-	// Routes are the routes that it is about, as patterns of the router such as "/v1/search". One that ends in
+	// Routes are the routes that it is about, as the router has them, such as "/v1/users/:id", for every method. One that ends in
 	// '*' is about all that begin so. They share one quota. None is all routes.
 	Routes []string
 	// Match tells whether it is about a request; nil is about every one.
@@ -135,8 +135,9 @@ func (p Policy) clone() (Policy, error) {
 		return bad("Callers is %d; want Everyone, SignedIn or Anonymous", p.Callers)
 	}
 	for i, route := range p.Routes {
-		if route == "" || strings.Contains(strings.TrimSuffix(route, "*"), "*") {
-			return bad("Routes[%d] is %q; want a route, with '*' at its end only", i, route)
+		if route == "" || strings.ContainsAny(route, " {}") ||
+			strings.Contains(strings.TrimSuffix(route, "*"), "*") {
+			return bad("Routes[%d] is %q; want a path as the router has it, such as /v1/users/:id, without the method, and '*' at its end only", i, route)
 		}
 	}
 	if len(p.Plans) > maxPlans {

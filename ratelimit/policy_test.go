@@ -136,7 +136,7 @@ func TestBlockStandsWhenTheStoreIsGone(t *testing.T) {
 		require.NoError(t, err)
 		blocked := s.Admit(t.Context(), spend(1))
 		assert.Equal(t, seawall.Decision{
-			Denied: true, Layer: ratelimit.Name, Policy: "api", Cause: seawall.CauseQuota, RetryAfter: seawall.Never,
+			Denied: true, Layer: ratelimit.Name, Policy: "api", Cause: seawall.CauseBlocked, RetryAfter: seawall.Never,
 		}, blocked.Decision(), name)
 		blocked.Done(t.Context())
 		other := s.Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("other")})
@@ -201,6 +201,7 @@ func TestReloadedPolicyHasItsMode(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
 	assert.EqualValues(t, 2, m.asked.Load(), "for the layer and for its policy")
 	require.NoError(t, l.Reload([]ratelimit.Policy{policy("api"), quota("new", ratelimit.SlidingLog(1, time.Hour))}))
+	require.EqualValues(t, 3, m.asked.Load(), "by the reload: no request waits for a flag")
 	for range 5 {
 		a := s.Admit(t.Context(), spend(1))
 		assert.False(t, a.Decision().Denied, "it is a dark launch")
@@ -232,4 +233,18 @@ func TestPlanningDoesNotAllocate(t *testing.T) {
 	dst, r := make([]seawall.Check, 0, 4), &seawall.Request{Key: account, Route: "/v1/a"}
 	assert.Zero(t, testing.AllocsPerRun(100, func() { dst = l.Plan(dst[:0], r) }))
 	assert.Len(t, dst, 1)
+}
+
+func TestAReloadedPlanThatPanicsFailsAsItsPoliciesSay(t *testing.T) {
+	l := limiter(t, policy("api"))
+	s, err := seawall.New(seawall.Config{Store: memstore.New(memstore.Config{Now: time.Now})}, l)
+	require.NoError(t, err)
+	login := policy("login")
+	login.OnFailure = seawall.FailClosed
+	login.Match = func(*seawall.Request) bool { panic("no match") }
+	require.NoError(t, l.Reload([]ratelimit.Policy{login}))
+	a := s.Admit(t.Context(), spend(1))
+	defer a.Done(t.Context())
+	assert.True(t, a.Decision().Denied)
+	assert.Equal(t, seawall.CauseUnavailable, a.Decision().Cause)
 }

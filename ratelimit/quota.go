@@ -49,7 +49,8 @@ func TokenBucket(rate Rate, burst int64) Quota {
 
 // SlidingLog allows limit, 1 to 1,000,000,000, in any window, whole milliseconds from 1 ms to 366 days. It is
 // exact, and remembers every request of the last window, in 24 bytes or more each: the choice where cost is
-// weighty and callers, or their requests, are few.
+// weighty and callers, or their requests, are few. A refusal looks through as many of them as must leave, a thousand in
+// about a millisecond on Redis, so a limit of more than some ten thousand is for costs that are as large.
 func SlidingLog(limit int64, window time.Duration) Quota {
 	return Quota{algorithm: slidingLogs, limit: limit, window: window}
 }
@@ -158,11 +159,5 @@ func cost(c *seawall.Check) int64 { return min(max(1, c.Cost), maxLimit+1) }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// upToMicros is an age in whole microseconds, rounded up.
-func upToMicros(age time.Duration) int64 {
-	us := int64(age / time.Microsecond)
-	if age%time.Microsecond > 0 {
-		us++
-	}
-	return max(0, us)
-}
+// seconds is a time in nanoseconds in whole seconds, rounded down.
+func seconds(ns int64) int64 { return floorDiv(ns, int64(time.Second)) }

@@ -46,10 +46,8 @@ func (e *RefusedError) Unwrap() error { return e.cause }
 func (b *Budget) Wait(ctx context.Context, r *seawall.Request) (*Answer, error) {
 	turn, leave := b.lines.join(r.Key)
 	defer leave()
-	select {
-	case <-turn:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("ratelimit: waiting in line: %w", ctx.Err())
+	if err := b.standInLine(ctx, r, turn); err != nil {
+		return nil, err
 	}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -57,19 +55,55 @@ func (b *Budget) Wait(ctx context.Context, r *seawall.Request) (*Answer, error) 
 		}
 		a, err := b.askUninterrupted(ctx, r)
 		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, fmt.Errorf("ratelimit: waiting: %w; %w", ctx.Err(), err)
 		case err != nil:
 			return nil, err
 		case a.Admitted && ctx.Err() != nil:
 			return nil, errors.Join(fmt.Errorf("ratelimit: waiting: %w", ctx.Err()), b.Refund(ctx, a))
 		case a.Admitted:
 			return a, nil
-		case a.RetryAfter == seawall.Never:
-			return nil, &RefusedError{a, ErrNever}
 		}
 		if err := sleep(ctx, a); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// standInLine waits for its turn, unless it is of no use to.
+func (b *Budget) standInLine(ctx context.Context, r *seawall.Request, turn <-chan struct{}) error {
+	select {
+	case <-turn:
+		return nil
+	default:
+	}
+	a, err := b.Peek(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := a.hopeless(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("ratelimit: waiting in line: %w", ctx.Err())
+	}
+}
+
+// hopeless returns an error if what refuses does so for longer than ctx lasts.
+func (a *Answer) hopeless(ctx context.Context) error {
+	if a.Admitted {
+		return nil
+	}
+	if a.RetryAfter == seawall.Never {
+		return &RefusedError{a, ErrNever}
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < a.RetryAfter {
+		return &RefusedError{a, context.DeadlineExceeded}
+	}
+	return nil
 }
 
 // askUninterrupted is Allow, whose outcome is known also if ctx ends meanwhile.
@@ -81,10 +115,10 @@ func (b *Budget) askUninterrupted(ctx context.Context, r *seawall.Request) (*Ans
 
 // sleep waits until it is worth asking again.
 func sleep(ctx context.Context, refusal *Answer) error {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < refusal.RetryAfter {
-		return &RefusedError{refusal, context.DeadlineExceeded}
+	if err := refusal.hopeless(ctx); err != nil {
+		return err
 	}
-	timer := time.NewTimer(min(refusal.RetryAfter, lookAgain))
+	timer := time.NewTimer(min(max(refusal.RetryAfter, time.Millisecond), lookAgain))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

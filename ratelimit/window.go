@@ -22,7 +22,7 @@ var _ Rule = (*window)(nil)
 
 // at returns the boundaries around a time in nanoseconds.
 func (w *window) at(now int64) *boundaries {
-	sec := floorDiv(now, int64(time.Second))
+	sec := seconds(now)
 	b := w.known.Load()
 	if b == nil || !b.holds(sec) {
 		around := w.calendar.around(sec)
@@ -73,16 +73,12 @@ func (w *window) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
 	w.keep(s, b[1], w.used(s, b[1])+cost(c))
 }
 
-// Refund implements seawall.Refunder. It gives nothing back that may have been spent in an earlier window.
+// Refund implements seawall.Refunder. It gives nothing back that was spent in an earlier window.
 func (w *window) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
 	begin := w.at(env.Now)[1]
-	if w.sameWindow(begin, env.Now, c) && s.Word/giga == begin {
+	if seconds(c.At) >= begin && s.Word/giga == begin {
 		w.keep(s, begin, max(0, w.used(s, begin)-cost(c)))
 	}
-}
-
-func (w *window) sameWindow(begin, now int64, c *seawall.Check) bool {
-	return floorDiv(now, 1000)-upToMicros(c.Age) >= begin*1e6
 }
 
 // Idle implements seawall.Rule.
@@ -131,7 +127,7 @@ func (w *window) Args(dst []any, env seawall.Env, c *seawall.Check) []any {
 	b := w.at(env.Now)
 	last := w.limit
 	if c.Op == seawall.Refund {
-		last = upToMicros(c.Age)
+		last = seconds(c.At)
 	}
 	return append(dst, cost(c), last, b[0], b[1], b[2], b[3])
 }

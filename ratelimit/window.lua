@@ -4,7 +4,7 @@
 --
 -- $key         the number; absent: nothing used. Anything else there counts as absent and is replaced.
 -- $1           the cost
--- $2           the limit; of refund, how long ago the commit was at most, in microseconds
+-- $2           the limit; of refund, when the commit was, in seconds since the epoch
 -- $3 $4 $5 $6  four boundaries in a row, in seconds; Redis' clock picks its window among them, and if it is
 --              in none, the caller's clock is too wrong and it is told so
 -- observes what was used, and how many microseconds are left of the window
@@ -29,9 +29,12 @@ end
 local $ok = $n + $1 <= tonumber($2)
 
 --@mend
--- What a later window holds was used before the clock stepped back, or it would still be owed when that comes.
+-- What a later window holds was used before the clock stepped back, or it would still be owed when that comes. And
+-- a window that was made longer keeps its count, or the wait that is told would not come true.
 if $later then
   redis.call('SET', $key, string.format('-%d%09d', $from, $n - 1), 'PX', math.ceil($left / 1e3) + 2)
+elseif $n > 0 then
+  redis.call('PEXPIRE', $key, math.ceil($left / 1e3) + 2)
 end
 
 --@commit
@@ -41,7 +44,7 @@ redis.call('SET', $key, string.format('-%d%09d', $from, math.min($n + $1, 1e9) -
 local $from = tonumber($4)
 if sec < $from then $from = tonumber($3) elseif sec >= tonumber($5) then $from = tonumber($5) end
 local $v = redis.pcall('GET', $key)
-if type($v) == 'string' and sec < tonumber($6) and (sec - $from) * 1e6 + usec >= tonumber($2) then
+if type($v) == 'string' and sec < tonumber($6) and tonumber($2) >= $from then
   local from, used = string.match($v, '^%-(%d+)(%d%d%d%d%d%d%d%d%d)$')
   if tonumber(from) == $from then
     local n = tonumber(used) + 1 - $1

@@ -41,13 +41,13 @@ func play(steps []step) (string, error) {
 				return "", errors.New("a refund of what was not spent")
 			}
 			what, word = fmt.Sprintf("refund of row %d", s.back), ""
-			old.Op, old.Age = seawall.Refund, s.at-steps[s.back-1].at
+			old.Op = seawall.Refund
 			if _, _, err = b.ask(s.at, quota, old); err == nil {
 				_, res, err = b.ask(s.at, quota, seawall.Check{Cost: 1, Op: seawall.Peek})
 			}
 			res.RetryAfter = 0
 		} else {
-			spent[i], res, err = b.ask(s.at, quota, seawall.Check{Cost: s.cost})
+			spent[i], res, err = b.ask(s.at, quota, seawall.Check{Cost: s.cost, Timed: true})
 			if res.Admitted {
 				word = "admitted"
 			}

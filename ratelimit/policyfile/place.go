@@ -38,6 +38,9 @@ func (p place) item(i int) place {
 
 // wrong reports something about the place.
 func (p place) wrong(line int, format string, args ...any) {
+	if p.enough() {
+		return
+	}
 	text := fmt.Sprintf(format, args...)
 	if p.path != "" {
 		text = p.path + text
@@ -49,11 +52,17 @@ func (p place) wrong(line int, format string, args ...any) {
 
 // is reports that the value of the place is none.
 func (p place) is(n *yaml.Node, format string, args ...any) {
+	if p.enough() {
+		return
+	}
 	p.wrong(n.Line, " is %s; want %s", describe(n), fmt.Sprintf(format, args...))
 }
 
 // missing reports that the place, of a field without which the map on the line makes no sense, has no value.
 func (p place) missing(line int, format string, args ...any) {
+	if p.enough() {
+		return
+	}
 	p.wrong(line, " is missing; want %s", fmt.Sprintf(format, args...))
 }
 

@@ -70,9 +70,9 @@ func (p place) plan(of, n *yaml.Node, plans map[string]ratelimit.Quota) string {
 	if isText(n) && (known || n.Value == ratelimit.PlanAllow || n.Value == ratelimit.PlanBlock) {
 		return n.Value
 	}
-	names := []string{ratelimit.PlanAllow, ratelimit.PlanBlock}
-	names = append(names, slices.Sorted(maps.Keys(plans))...)
-	p.is(n, "%s", wanted(n.Value, names))
+	p.is(n, "%s", wish{n.Value, func() []string {
+		return append([]string{ratelimit.PlanAllow, ratelimit.PlanBlock}, slices.Sorted(maps.Keys(plans))...)
+	}})
 	return ""
 }
 

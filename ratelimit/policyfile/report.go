@@ -23,9 +23,17 @@ type problem struct {
 	text string
 }
 
+// enough tells whether nothing more is told, and counts what is not, so that nobody need word it.
+func (r *report) enough() bool {
+	if len(r.found) < maxErrors {
+		return false
+	}
+	r.more++
+	return true
+}
+
 func (r *report) add(line int, format string, args ...any) {
-	if len(r.found) == maxErrors {
-		r.more++
+	if r.enough() {
 		return
 	}
 	r.found = append(r.found, problem{max(1, min(line, r.lines)), fmt.Sprintf(format, args...)})

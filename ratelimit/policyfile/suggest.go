@@ -5,11 +5,23 @@ import (
 	"strings"
 )
 
+// maxSlips is how many slips make a word of another.
+const maxSlips = 2
+
 // maxListed is how many alternatives an error lists.
 const maxListed = 16
 
-// wanted names what was probably meant instead of s, or else all that would be right.
-func wanted(s string, known []string) string {
+// wanted names what was probably meant instead of s, or else all that would be right. It is looked for when it is
+// printed, since a file can have more errors than are told.
+func wanted(s string, known []string) wish { return wish{s, func() []string { return known }} }
+
+type wish struct {
+	instead string
+	of      func() []string
+}
+
+func (w wish) String() string {
+	s, known := w.instead, w.of()
 	switch best := nearest(s, known); {
 	case best != "":
 		return strconv.Quote(best)
@@ -21,7 +33,7 @@ func wanted(s string, known []string) string {
 
 // nearest returns what was probably meant instead of s, or "". Two slips make a word, three are another word.
 func nearest(s string, known []string) string {
-	best, least := "", 3
+	best, least := "", maxSlips+1
 	for _, k := range known {
 		if d := distance(strings.ToLower(s), k); d < least && d < len(k) {
 			best, least = k, d
@@ -42,8 +54,8 @@ func list(words []string, last string) string {
 // distance is how many letters must be put in, left out, exchanged, or swapped with the next to make b of a.
 // What is too long to be a slip is far away.
 func distance(a, b string) int {
-	if len(a) > 2*len(b)+2 {
-		return len(a)
+	if len(a) > len(b)+maxSlips || len(b) > len(a)+maxSlips {
+		return maxSlips + 1
 	}
 	before, last := []int(nil), make([]int, len(b)+1)
 	for j := range last {

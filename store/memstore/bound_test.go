@@ -179,6 +179,7 @@ func TestRefundAndReset(t *testing.T) {
 	c, k := perDay(t, "api", 1), seawall.NewKey("a")
 	refund, reset := c, c
 	refund.Op, reset.Op = seawall.Refund, seawall.Reset
+	refund.At = 1 << 62 // just now
 	ask(t, s, c, k)
 	ask(t, s, reset, k)
 	assert.Zero(t, s.Counts())

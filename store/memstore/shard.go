@@ -78,9 +78,13 @@ func (sh *shard) keepSlots(n name, st *state, now int64, inUse []evaluation) {
 }
 
 // protect keeps a state that has refused from being forgotten, if there is a place or an idle one has one.
-func (s *Store) protect(e *evaluation, now int64, inUse []evaluation) {
+func (s *Store) protect(r seawall.Rule, e *evaluation, now int64, inUse []evaluation) {
 	sh, st := &s.shards[e.shard], e.state
-	if st.rule == nil || st.refused {
+	if st.rule == nil {
+		return
+	}
+	st.rule = r // by which the caller was told how long it owes
+	if st.refused {
 		return
 	}
 	if _, ok := st.rule.(seawall.Holder); ok || st.idle(now) {
@@ -88,6 +92,8 @@ func (s *Store) protect(e *evaluation, now int64, inUse []evaluation) {
 	}
 	if sh.refused.put(e.name, st) > s.maxRefused && !sh.refused.dropIdle(sampled, now, inUse) {
 		sh.refused.drop(e.name)
+		sh.commits++
+		st.spent = sh.commits // no place is left; at least it is not the next to go
 		return
 	}
 	st.refused = true

@@ -137,6 +137,9 @@ func (s *Store) evaluate(dst []seawall.Result, checks []seawall.Check) []seawall
 	}
 	for i := range checks {
 		c, e := &checks[i], &evaluated[i]
+		if c.Timed && c.Op != seawall.Refund {
+			c.At = env.Now
+		}
 		if c.Op > seawall.Peek {
 			dst = append(dst, s.undo(c, e, env))
 			continue
@@ -147,7 +150,7 @@ func (s *Store) evaluate(dst []seawall.Result, checks []seawall.Check) []seawall
 			c.Rule.Commit(&e.state.State, env, c)
 			s.keep(c.Rule, e, env.Now, evaluated)
 		case !e.ok:
-			s.protect(e, env.Now, evaluated)
+			s.protect(c.Rule, e, env.Now, evaluated)
 		}
 		dst = append(dst, c.Rule.Result(e.seen, e.ok, committed, env, c))
 	}

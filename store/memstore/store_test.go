@@ -87,3 +87,36 @@ func TestCloseIsIdempotentAndEndsTheSweep(t *testing.T) {
 	_, err := s.Apply(context.Background(), nil, nil)
 	assert.ErrorIs(t, err, memstore.ErrClosed)
 }
+
+// TestALongerWindowIsNotForgottenByTheOldOne sweeps a state that has refused under a longer window than it was
+// spent under.
+func TestALongerWindowIsNotForgottenByTheOldOne(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	s := memstore.New(memstore.Config{Now: func() time.Time { return now }})
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
+	limit, err := seawall.NewLimit("ratelimit", "api", seawall.FailLocal)
+	require.NoError(t, err)
+	for name, change := range map[string][2]ratelimit.Quota{
+		"log":     {ratelimit.SlidingLog(5, time.Second), ratelimit.SlidingLog(5, time.Minute)},
+		"counter": {ratelimit.SlidingCounter(5, time.Second), ratelimit.SlidingCounter(5, time.Minute)},
+		"window":  {ratelimit.FixedWindow(5, ratelimit.Every(time.Second)), ratelimit.FixedWindow(5, ratelimit.Every(time.Minute))},
+	} {
+		apply := func(q ratelimit.Quota, cost int64) seawall.Result {
+			rule, err := q.Rule()
+			require.NoError(t, err)
+			res, err := s.Apply(t.Context(), nil, []seawall.Check{{Limit: limit, Rule: rule, Key: seawall.NewKey(name), Cost: cost}})
+			require.NoError(t, err)
+			return res[0]
+		}
+		now = now.Truncate(time.Minute)
+		require.True(t, apply(change[0], 5).Committed)
+		refused := apply(change[1], 1)
+		require.False(t, refused.Admitted, name)
+		now = now.Add(refused.RetryAfter - time.Microsecond)
+		s.Sweep()
+		require.False(t, apply(change[1], 1).Admitted, "%s: the wait it was told is not over", name)
+		now = now.Add(time.Microsecond)
+		s.Sweep()
+		require.True(t, apply(change[1], 1).Admitted, name)
+	}
+}

@@ -35,6 +35,12 @@ func (a answer) result(i int, env seawall.Env, c *seawall.Check) seawall.Result 
 	return c.Rule.Result(a.observed(i), a.ok(i), a.committed(c), env, c)
 }
 
+// at is when the script ran, in nanoseconds of Redis' clock; of a shape that is timed.
+func (a answer) at() int64 {
+	n := len(a.reply)
+	return a.reply[n-2]*1e9 + a.reply[n-1]*1e3
+}
+
 // missed tells whether the script turned down the time that its arguments were made for, and at which time,
 // in nanoseconds of Redis' clock.
 func (a answer) missed() (now int64, missed bool) {

@@ -10,6 +10,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/redistest"
 	"github.com/seawall-go/seawall/ratelimit"
+	"github.com/seawall-go/seawall/store/redisstore"
 )
 
 // TestAWrongClockIsPutRight has an instance whose idea of Redis' clock is wrong: a script that needs it turns it
@@ -39,5 +40,21 @@ func TestAWrongClockIsPutRight(t *testing.T) {
 		if wrong.Abs() > 48*time.Hour {
 			assert.Less(t, s.ClockOffset().Abs(), time.Minute, "it has learnt")
 		}
+	}
+}
+
+// TestAMissedClockMendsNothing has state of a later window, which a refusal would mend, met by a wrong guess.
+func TestAMissedClockMendsNothing(t *testing.T) {
+	t.Parallel()
+	subject := opener(redistest.Start(t), nil)(t)
+	s := subject.Store.(*redisstore.Store)
+	c := of(t, "a", ratelimit.FixedWindow(1, ratelimit.Every(time.Minute)), 1)
+	require.True(t, apply(t, s, c)[0].Committed)
+	subject.Advance(-time.Hour)
+	for _, wrong := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
+		s.SetClockOffset(wrong)
+		res := apply(t, s, c)[0]
+		require.False(t, res.Admitted)
+		require.LessOrEqual(t, res.RetryAfter, time.Minute)
 	}
 }

@@ -20,7 +20,7 @@
 // is committed, and the store asks again with arguments for the time that Redis gave.
 //
 // Of two sections of one name the first counts. The script is the prelude, the check blocks of all rules,
-// the decision, and their commit blocks, unrolled. In a section
+// their mend blocks and the decision, and their commit blocks, unrolled. In a section
 //
 //	$key       is the check's Redis key
 //	$1, $2 …   are the arguments that Rule.Args gave

@@ -26,7 +26,7 @@ func (e *callError) Unwrap() error { return e.err }
 // script, panic or error.
 func (e *callError) Reason() string { return e.reason }
 
-// Undone tells whether Redis certainly did nothing: it was not reached, or refused the call.
+// Undone tells whether Redis certainly did nothing: it was not reached, or refused the whole call.
 func (e *callError) Undone() bool { return !unknownOutcome(e) }
 
 // caught makes an error of a panic in the client or a rule. Defer it.
@@ -93,5 +93,5 @@ func unknownOutcome(err error) bool {
 	case errors.As(call.err, &dial):
 		return dial.Op != "dial"
 	}
-	return call.reason == "error" || call.reason == "panic"
+	return call.reason == "error" || call.reason == "panic" || call.reason == "script" // which may have got half-way
 }

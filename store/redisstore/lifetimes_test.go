@@ -49,6 +49,23 @@ func TestKeysLiveUntilTheyDoNotMatter(t *testing.T) {
 	}
 }
 
+// TestALongerWindowKeepsItsCounts makes windows longer that begin together, after everything was spent.
+func TestALongerWindowKeepsItsCounts(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s, c := openReal(t, server), server.Client(t)
+	began := time.Now().Add(-time.Second).Truncate(time.Second)
+	for name, change := range map[string][2]ratelimit.Quota{
+		"counter": {ratelimit.SlidingCounter(5, 30*time.Second), ratelimit.SlidingCounter(5, 366*24*time.Hour)},
+		"window":  {ratelimit.FixedWindow(5, ratelimit.Every(30*time.Second).From(began)), ratelimit.FixedWindow(5, ratelimit.Every(time.Hour).From(began))},
+	} {
+		require.True(t, apply(t, s, of(t, name, change[0], 5))[0].Committed, name)
+		refused := apply(t, s, of(t, name, change[1], 1))[0]
+		require.False(t, refused.Admitted, name)
+		assert.GreaterOrEqual(t, c.PTTL(t.Context(), bucketKey(name)).Val()+time.Second, refused.RetryAfter, name)
+	}
+}
+
 // TestALongerWindowKeepsItsEntries makes the window of a log longer after it was spent.
 func TestALongerWindowKeepsItsEntries(t *testing.T) {
 	t.Parallel()

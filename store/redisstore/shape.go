@@ -21,6 +21,7 @@ type shape struct {
 	script   *redis.Script // of text
 	capacity bool          // a last key is the fleet's capacity
 	misses   bool          // it may turn down the time its arguments were made for
+	timed    bool          // its reply ends with the time
 	columns  []int         // where each check's observation begins in the reply, and behind the last one its width
 }
 
@@ -47,6 +48,9 @@ func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 	for i := range checks {
 		kinds = append(kinds, checks[i].Rule.Kind()...)
 		kinds = append(kinds, ops[checks[i].Op])
+		if checks[i].Timed {
+			kinds = append(kinds, '@')
+		}
 	}
 	s.mu.RLock()
 	sh := s.known[string(kinds)]
@@ -70,10 +74,10 @@ func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 	return sh, nil
 }
 
-// compose writes the script of the checks: prelude, check blocks, decision, commit blocks, reply. Check i
+// compose writes the script of the checks: prelude, check blocks, mend blocks and decision, commit blocks, reply. Check i
 // has KEYS[i] and, behind its mode, args[i] arguments. The modes are those of modeOf.
 func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
-	var head, tail, reply strings.Builder
+	var head, middle, tail, reply strings.Builder
 	sh := &shape{columns: []int{1}}
 	at := 0 // arguments so far
 	for i := range checks {
@@ -104,9 +108,10 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 			reply.WriteString(", " + strings.TrimSpace(v.fill(parts["observes"])))
 			sh.misses = sh.misses || strings.Contains(parts["check"], "missed")
 			head.WriteString(v.fill(parts["check"]))
-			v.decide(&head, &tail, parts, c.Op, mode, 4<<i)
+			v.decide(&middle, &tail, parts, c.Op, mode, 4<<i)
 		}
 		sh.columns = append(sh.columns, sh.columns[i]+columns)
+		sh.timed = sh.timed || c.Timed
 		sh.capacity = sh.capacity || v.usedCapacity
 		at += args[i]
 	}
@@ -115,8 +120,11 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 		begin = "local missed = false\n" + begin
 		head.WriteString("if missed then return {-1, sec, usec} end\n")
 	}
+	if sh.timed {
+		reply.WriteString(", sec, usec")
+	}
 	tail.WriteString("if enforced then mask = mask + 1 end\nif all then mask = mask + 2 end\n")
-	sh.text = s.prelude + begin + head.String() + tail.String() + "return {mask" + reply.String() + "}\n"
+	sh.text = s.prelude + begin + head.String() + middle.String() + tail.String() + "return {mask" + reply.String() + "}\n"
 	sh.script = redis.NewScript(sh.text)
 	return sh, nil
 }
@@ -134,25 +142,27 @@ func needs(op seawall.Op) []string {
 	return nil
 }
 
-// decide writes what follows a check block: what its answer means, and what it commits. bit is its own in the
-// mask.
-func (v *vocabulary) decide(head, tail *strings.Builder, parts map[string]string, op seawall.Op, mode string, bit int) {
+// decide writes what a check's answer means, and what it commits. bit is its own in the mask.
+func (v *vocabulary) decide(middle, tail *strings.Builder, parts map[string]string, op seawall.Op, mode string, bit int) {
 	ok := "ok" + v.suffix
 	if mend := parts["mend"]; mend != "" {
-		fmt.Fprintf(head, "if not %s then\n%send\n", ok, v.fill(mend))
+		fmt.Fprintf(middle, "if not %s then\n%send\n", ok, v.fill(mend))
 	}
 	if op == seawall.Peek {
-		fmt.Fprintf(head, "if %s then mask = mask + %d end\n", ok, bit)
+		fmt.Fprintf(middle, "if %s then mask = mask + %d end\n", ok, bit)
 		return
 	}
-	fmt.Fprintf(head, "if %s >= '2' then %s = true end\n", mode, ok)
-	fmt.Fprintf(head, "if %s then mask = mask + %d else all = false; if %s == '0' then enforced = false end end\n", ok, bit, mode)
+	fmt.Fprintf(middle, "if %s >= '2' then %s = true end\n", mode, ok)
+	fmt.Fprintf(middle, "if %s then mask = mask + %d else all = false; if %s == '0' then enforced = false end end\n", ok, bit, mode)
 	fmt.Fprintf(tail, "if all or enforced and (%s == '0' or %s == '2') then\n%send\n", mode, mode, v.fill(parts["commit"]))
 }
 
 // accepts returns an error unless the reply is one that the script gives: all its columns, or a time.
 func (sh *shape) accepts(reply []int64) error {
 	want := sh.columns[len(sh.columns)-1]
+	if sh.timed {
+		want += 2
+	}
 	if sh.misses && len(reply) > 0 && reply[0] == -1 {
 		want = 3
 	}

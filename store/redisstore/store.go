@@ -154,6 +154,9 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 	for i := range checks {
 		c := &checks[i]
 		res := a.result(i, env, c)
+		if c.Timed && c.Op != seawall.Refund {
+			c.At = a.at()
+		}
 		if l, ok := leaseOf(c); ok && !res.Committed && s.ledger.Remove(c.ID) && s.now().Sub(began) >= l.Rule.TTL()/3 {
 			s.releases.add(l, nil) // it was long due: it may have been renewed meanwhile
 		}

@@ -123,14 +123,17 @@ func clockBackOfQuotas(t *testing.T, s Subject) {
 func undone(t *testing.T, s Subject) {
 	for _, q := range tens {
 		s.toMinute(t)
-		first, spent := s.take(t, quota(t, q.name, "a", q.quota, 4))
+		c := quota(t, q.name, "a", q.quota, 4)
+		c.Timed = true
+		first, spent := s.take(t, c)
+		require.NotZero(t, first.At, "%s: Timed asks for the time", q.name)
 		require.True(t, spent.Committed)
 		require.True(t, s.apply(t, quota(t, q.name, "a", q.quota, 3))[0].Committed)
 		assert.Equal(t, int64(3), s.peek(t, first).Remaining, "%s: peeking spends nothing", q.name)
 		assert.False(t, s.peek(t, first).Committed)
 
 		back := first
-		back.Op, back.Age = seawall.Refund, 0
+		back.Op = seawall.Refund
 		assert.Equal(t, seawall.Result{Admitted: true, Committed: true}, s.apply(t, back)[0], q.name)
 		assert.Equal(t, int64(7), s.peek(t, first).Remaining, "%s: refunded", q.name)
 
@@ -145,7 +148,9 @@ func undone(t *testing.T, s Subject) {
 
 // undoneAmongOthers has a refund and a peek in one step with checks that decide.
 func undoneAmongOthers(t *testing.T, s Subject) {
-	spent, _ := s.take(t, quota(t, "one", "a", tens[1].quota, 10))
+	one := quota(t, "one", "a", tens[1].quota, 10)
+	one.Timed = true
+	spent, _ := s.take(t, one)
 	full := quota(t, "two", "a", tens[1].quota, 10)
 	require.True(t, s.apply(t, full)[0].Committed)
 	refund, peek := spent, full
@@ -195,7 +200,9 @@ func otherKindRefunded(t *testing.T, s Subject) {
 	for _, before := range tens {
 		for _, after := range tens {
 			caller := before.name + after.name
-			spent, _ := s.take(t, quota(t, "api", caller, before.quota, 10))
+			one := quota(t, "api", caller, before.quota, 10)
+			one.Timed = true
+			spent, _ := s.take(t, one)
 			c := quota(t, "api", caller, after.quota, 10)
 			if before.name != after.name {
 				require.True(t, s.apply(t, c)[0].Committed)

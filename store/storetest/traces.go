@@ -51,9 +51,9 @@ func trace(t *testing.T, a, b Subject, rnd *rand.Rand, steps int) {
 			b.Renew()
 		case p < 9 && len(spentA) > 0:
 			i := rnd.IntN(len(spentA))
-			age := time.Duration(rnd.IntN(10_000_000)) * time.Microsecond
-			a.undo(t, spentA[i], age)
-			b.undo(t, spentB[i], age)
+			earlier := time.Duration(rnd.IntN(10_000_000)-1_000_000) * time.Microsecond
+			a.undo(t, spentA[i], earlier)
+			b.undo(t, spentB[i], earlier)
 		default:
 			checks := pick(menu, rnd)
 			asked := fmt.Sprintf("seed's step %d: %s", step, describe(checks))
@@ -113,11 +113,11 @@ func menuOf(t *testing.T, a, b Subject, rnd *rand.Rand) []seawall.Check {
 	return append(menu, ordinary, critical)
 }
 
-// undo takes a commit back, as if it had been age ago at most, or forgets all about the key.
-func (s Subject) undo(t *testing.T, c seawall.Check, age time.Duration) {
+// undo takes a commit back, as if it had been so much earlier, or forgets all about the key.
+func (s Subject) undo(t *testing.T, c seawall.Check, earlier time.Duration) {
 	t.Helper()
-	c.Op, c.Age = seawall.Refund, age
-	if age%10 == 0 {
+	c.Op, c.At = seawall.Refund, max(0, c.At-int64(earlier))
+	if earlier%10_000 == 0 {
 		c.Op = seawall.Reset
 	}
 	require.Equal(t, seawall.Result{Admitted: true, Committed: true}, s.apply(t, c)[0])
@@ -132,6 +132,7 @@ func pick(menu []seawall.Check, rnd *rand.Rand) []seawall.Check {
 			c.Cost = 1 + rnd.Int64N(min(b.Limit()+1, 30))
 		}
 		c.Advisory = rnd.IntN(3) == 0
+		c.Timed = rnd.IntN(3) > 0
 		if rnd.IntN(8) == 0 {
 			c.Op = seawall.Peek
 		}
