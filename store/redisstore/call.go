@@ -28,6 +28,9 @@ type call struct {
 // ask evaluates the checks on Redis, and returns when ctx is done at the latest. If a script turns down the
 // guess of its clock that its arguments were made for, it is asked once more, with the clock that it gave.
 func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check) (answer, error) {
+	if err := ctx.Err(); err != nil { // nothing is sent
+		return answer{}, &callError{reason: "timeout", err: err, unsent: true}
+	}
 	for range 2 {
 		a, err := s.askOnce(ctx, env, checks)
 		if err != nil {

@@ -18,8 +18,8 @@ const (
 
 // Errors of calls that never reached Redis.
 var (
-	errBusy   = &callError{reason: "busy", err: errors.New("too many calls are waiting")}
-	errClosed = &callError{reason: "error", err: errors.New("the store is closed")}
+	errBusy   = &callError{reason: "busy", err: errors.New("too many calls are waiting"), unsent: true}
+	errClosed = &callError{reason: "error", err: errors.New("the store is closed"), unsent: true}
 )
 
 // calls is the queue between requests and workers.

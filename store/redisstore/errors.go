@@ -15,6 +15,7 @@ import (
 type callError struct {
 	reason string
 	err    error
+	unsent bool // it never reached Redis
 }
 
 func (e *callError) Error() string { return "redisstore: " + e.reason + ": " + e.err.Error() }
@@ -88,6 +89,8 @@ func unknownOutcome(err error) bool {
 	}
 	var dial *net.OpError
 	switch {
+	case call.unsent:
+		return false
 	case call.reason == "timeout":
 		return !errors.Is(call.err, redis.ErrPoolTimeout)
 	case errors.As(call.err, &dial):
