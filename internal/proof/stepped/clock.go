@@ -1,0 +1,109 @@
+package stepped
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seawall-go/seawall/internal/redistest"
+	"github.com/seawall-go/seawall/store/redisstore"
+)
+
+//go:embed stand_in.lua
+var standIn string
+
+// Clock is the clock of the scripts that go through its client. One request at a time should be under way.
+type Clock struct {
+	client  *redis.Client
+	name    string // of its hash
+	standIn string
+
+	mu     sync.Mutex
+	now    int64             // µs since the epoch
+	obeys  bool              // keys expire
+	told   bool              // Redis knows both
+	hashes map[string]string // of the scripts that Redis has been given, by those that the store knows them by
+}
+
+// New returns a clock that stands still at the epoch, and lets no key expire.
+func New(t testing.TB, server *redistest.Server) *Clock {
+	t.Helper()
+	o, err := redisstore.Options(server.URL() + "?read_timeout=60s&write_timeout=60s&pool_timeout=60s")
+	if err != nil {
+		t.Fatalf("stepped: %v", err)
+	}
+	name := "clock-" + strings.ToLower(rand.Text())
+	c := &Clock{
+		client:  redis.NewClient(o),
+		name:    name,
+		standIn: strings.ReplaceAll(standIn, "CLOCK", name),
+		hashes:  map[string]string{},
+	}
+	t.Cleanup(func() { _ = c.client.Close() })
+	c.client.AddHook(hook{c})
+	return c
+}
+
+// Client returns the client to make a store with.
+func (c *Clock) Client() *redis.Client { return c.client }
+
+// Set sets the clock.
+func (c *Clock) Set(micros int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = c.told && c.now == micros
+	c.now = micros
+}
+
+// Now returns what the clock was set to.
+func (c *Clock) Now() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Expire lets keys expire from now on when the clock says so, or does not.
+func (c *Clock) Expire(obeys bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.obeys, c.told = obeys, false
+}
+
+// Left returns in how long the key expires by the clock, and whether it is there and will.
+func (c *Clock) Left(ctx context.Context, key string) (left time.Duration, ok bool, err error) {
+	there, err := c.client.Exists(ctx, key).Result()
+	if err != nil || there == 0 {
+		return 0, false, err
+	}
+	at, err := c.client.HGet(ctx, c.name+":due", key).Int64()
+	if errors.Is(err, redis.Nil) {
+		return 0, false, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.UnixMilli(at).Sub(time.UnixMicro(c.now)), err == nil, err
+}
+
+// step returns a command that tells Redis the time, unless it knows.
+func (c *Clock) step(ctx context.Context) redis.Cmder {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told {
+		return nil
+	}
+	c.told = true
+	obeys := "0"
+	if c.obeys {
+		obeys = "1"
+	}
+	sec, usec := c.now/1e6, c.now%1e6
+	return redis.NewIntCmd(ctx, "hset", c.name, "sec", strconv.FormatInt(sec, 10), "usec", strconv.FormatInt(usec, 10), "obeys", obeys)
+}

@@ -1,0 +1,64 @@
+package stepped
+
+import (
+	"context"
+	"crypto/sha1" // it is how Redis names scripts
+	"encoding/hex"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// hook is the Clock's in its client. Scripts of requests go through pipelines; what goes alone, such as
+// heartbeats, keeps Redis' own clock.
+type hook struct{ clock *Clock }
+
+var _ redis.Hook = hook{}
+
+// DialHook implements redis.Hook.
+func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+// ProcessPipelineHook implements redis.Hook.
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			switch args := cmd.Args(); cmd.Name() {
+			case "eval":
+				args[1] = h.clock.text(args[1].(string))
+			case "evalsha":
+				args[1] = h.clock.hash(args[1].(string))
+			}
+		}
+		if step := h.clock.step(ctx); step != nil {
+			cmds = append([]redis.Cmder{step}, cmds...)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// text returns a script with the stand-in ahead of it.
+func (c *Clock) text(script string) string {
+	changed := c.standIn + script
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hashes[hashOf(script)] = hashOf(changed)
+	return changed
+}
+
+// hash returns what Redis knows a script by. One that Redis does not know yet stays so, and the store then
+// sends its text.
+func (c *Clock) hash(hash string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if changed, ok := c.hashes[hash]; ok {
+		return changed
+	}
+	return hash
+}
+
+func hashOf(script string) string {
+	sum := sha1.Sum([]byte(script))
+	return hex.EncodeToString(sum[:])
+}
