@@ -33,7 +33,7 @@ test: deps ## run all tests with the race detector, on real redis-servers that t
 
 .PHONY: proof
 proof: deps ## long runs of the proof: models, linearizability, four processes, fuzzing (half an hour)
-	cd internal/proof && SEAWALL_REQUIRE_REDIS=1 SEAWALL_PROOF=long CGO_ENABLED=1 go test -race -timeout 30m ./...
+	cd internal/proof && SEAWALL_REQUIRE_REDIS=1 SEAWALL_PROOF=long CGO_ENABLED=1 go test -race -timeout 60m ./...
 	@set -e; for f in .:FuzzKey ratelimit:FuzzRule ratelimit:FuzzParseRate ratelimit/policyfile:FuzzParse store/redisstore:FuzzReply; do \
 		echo "fuzz $$f"; \
 		go test -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) "./$${f%:*}"; \

@@ -41,7 +41,7 @@ func TestBucketKeysLiveUntilFullAndNoPeriodLonger(t *testing.T) {
 	} {
 		caller := fmt.Sprintf("caller-%d", i)
 		check := bucket(t, caller, k.rate, k.burst)
-		full := check.Rule.(ratelimit.Rule).Window().Milliseconds() + 3
+		full := check.Rule.(ratelimit.Rule).Window().Milliseconds() + 100 // a machine may be away between two readings of its clock
 		for n := range min(k.burst, 5) {
 			require.True(t, apply(t, s, check)[0].Committed)
 			times, err := bucketTimes.Run(t.Context(), c, []string{bucketKey(caller)}).Int64Slice()
