@@ -13,9 +13,8 @@ type Rule interface {
 	// Kind names the algorithm; rules of one kind share a script and a state format. A state of another kind
 	// counts as none.
 	Kind() string
-	// Check observes the state and tells whether the check's cost fits. It changes nothing that has a bearing
-	// on later answers, but that one which refuses may mend what a clock that stepped back or a changed limit
-	// left behind.
+	// Check observes the state and tells whether the check's cost fits. It spends nothing, and changes nothing but
+	// what a clock that stepped back or a changed limit left behind, to make what it tells come true.
 	Check(s *State, env Env, c *Check) (seen Observation, ok bool)
 	// Commit spends the check's cost. It is called under the same lock and with the same env as Check.
 	Commit(s *State, env Env, c *Check)
@@ -121,8 +120,8 @@ type Check struct {
 	Op Op
 	// Timed asks Apply to set At.
 	Timed bool
-	// At is when the store decided, in nanoseconds of its clock since the Unix epoch; of a Refund, when it decided
-	// about what is taken back.
+	// At is when the store decided, in nanoseconds of its clock since the Unix epoch; of a Refund, which goes to the
+	// store that spent, when it decided about what is taken back.
 	At int64
 }
 

@@ -80,7 +80,7 @@ func New(cfg Config) (*Limiter, error) {
 
 // Reload replaces the policies, for all decisions that begin after it has returned; if it returns an error,
 // nothing has changed. What callers have spent counts on under a policy that keeps its name and its kind of
-// quota.
+// quota, as far as the new window reaches back.
 func (l *Limiter) Reload(policies []Policy) error {
 	s, err := newSet(policies)
 	if err != nil {

@@ -115,8 +115,7 @@ func (l *slidingLog) Idle(s *seawall.State, now int64) bool {
 	if e == nil {
 		return true
 	}
-	e.settle(now, l.window)
-	return len(e.list) == 0
+	return len(e.list) == 0 || e.list[len(e.list)-1].at <= now-l.window
 }
 
 // Result implements seawall.Rule.

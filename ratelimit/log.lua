@@ -11,7 +11,7 @@
 -- (0 if they have or it does)
 --
 -- The check forgets what has left the window, and counts what lies in the future, from before the clock stepped
--- back, as of now: neither changes any later answer.
+-- back, as of now.
 
 --@observes
 $n, $next, $wait, $reset

@@ -7,7 +7,7 @@
 // sections, each introduced by a line:
 //
 //	--@observes the numbers of the observation, at most four, with commas between them
-//	--@check    reads; sets $ok and what is observed. Writes nothing that has a bearing on later answers.
+//	--@check    reads; sets $ok and what is observed. Spends nothing.
 //	--@mend     runs if the check refuses, and may repair what an odd clock left behind (optional)
 //	--@commit   writes what the check admitted
 //	--@refund   takes a commit back; runs without the others      (Refunder only)

@@ -91,7 +91,7 @@ func TestIdleKeysVanish(t *testing.T) {
 // slots.
 func clusterOfOne(t *testing.T) *redis.Client {
 	t.Helper()
-	c := connect(t, redistest.Start(t, "--cluster-enabled", "yes"))
+	c := patient(t, redistest.Start(t, "--cluster-enabled", "yes").URL())
 	require.NoError(t, c.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
 	require.Eventually(t, func() bool {
 		return strings.Contains(c.ClusterInfo(t.Context()).Val(), "cluster_state:ok")
