@@ -16,8 +16,8 @@ const (
 )
 
 // setQuota adds the quota headers of every enforced rate policy that the store answered: q is the limit and w
-// the time in which it may be spent once, of a bucket its burst and how long that takes to fill, r what is left and t how long it stays at most that.
-// Limits in log-only mode are not shown, and none whose numbers the store did not give. A refused client is
+// the time in which it may be spent once, of a bucket its burst and how long that takes to fill, r what is left
+// and t how long it stays at most that. Limits in log-only mode are not shown, and none whose numbers the store did not give. A refused client is
 // told of no window that ends after the wait it is told, in seconds; 0 is none.
 func setQuota(h http.Header, a *seawall.Admission, wait int64) {
 	var bufs [2][96]byte

@@ -32,7 +32,7 @@ type Refusal struct {
 
 // StatusCode is 429 if the caller used up what it may, and 503 if the service cannot.
 func (r *Refusal) StatusCode() int {
-	if c := r.Decision.Cause; c == seawall.CauseQuota || c == seawall.CauseBlocked {
+	if ofCaller(r.Decision.Cause) {
 		return http.StatusTooManyRequests
 	}
 	return http.StatusServiceUnavailable
@@ -65,6 +65,9 @@ func (r *Refusal) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(p)
 }
+
+// ofCaller tells whether it is for the caller's own sake that it was refused, and not for the service's.
+func ofCaller(c seawall.Cause) bool { return c == seawall.CauseQuota || c == seawall.CauseBlocked }
 
 // detail says what to do.
 func (r *Refusal) detail() string {
@@ -106,7 +109,7 @@ func seconds(d seawall.Decision) int64 {
 		return 0
 	}
 	s := atLeastOne(d.RetryAfter)
-	if d.Cause == seawall.CauseCapacity || d.Cause == seawall.CauseUnavailable {
+	if !ofCaller(d.Cause) {
 		s += rand.Int64N(s + 1) //nolint:gosec // spreads load, guards nothing
 	}
 	return s

@@ -83,23 +83,17 @@ func (b *bucket) Result(seen seawall.Observation, ok, committed bool, _ seawall.
 	case need > b.full:
 		res.RetryAfter = seawall.Never
 	default:
-		res.RetryAfter = upToMicro(debt + need - b.full)
+		res.RetryAfter = micros(upToMicros(debt + need - b.full))
 	}
 	if committed {
 		debt = min(debt+need, b.full)
 	}
 	res.Remaining = (b.full - debt) / b.interval
 	if res.Remaining < b.burst {
-		res.NextAfter = upToMicro(debt + (res.Remaining+1)*b.interval - b.full)
+		res.NextAfter = micros(upToMicros(debt + (res.Remaining+1)*b.interval - b.full))
 	}
-	res.ResetAfter = upToMicro(debt)
+	res.ResetAfter = micros(upToMicros(debt))
 	return res
-}
-
-// upToMicro rounds up to whole microseconds, the resolution of Redis' clock: a wait of a fraction would not
-// be over when that clock says so.
-func upToMicro(ns int64) time.Duration {
-	return time.Duration((ns + 999) / 1000 * 1000)
 }
 
 // limb splits the integers that a script cannot hold exactly: Lua's numbers are doubles.

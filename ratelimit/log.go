@@ -46,14 +46,11 @@ func (e *entries) settle(now, window int64) {
 func (e *entries) until(n, now, window int64) int64 {
 	for _, old := range e.list {
 		if n -= old.cost; n <= 0 {
-			return rounded(old.at + window - now)
+			return upToMicros(old.at + window - now)
 		}
 	}
 	return 0
 }
-
-// rounded is a wait in whole microseconds, rounded up.
-func rounded(ns int64) int64 { return (ns + 999) / 1000 }
 
 // Kind implements seawall.Rule.
 func (l *slidingLog) Kind() string { return "log" }
@@ -74,7 +71,7 @@ func (l *slidingLog) Check(s *seawall.State, env seawall.Env, c *seawall.Check) 
 		e.used,
 		e.until(max(0, e.used-l.limit)+1, now, l.window),
 		0,
-		rounded(e.list[len(e.list)-1].at + l.window - now),
+		upToMicros(e.list[len(e.list)-1].at + l.window - now),
 	}
 	ok := e.used+cost(c) <= l.limit
 	if !ok && cost(c) <= l.limit {

@@ -49,8 +49,8 @@ type Policy struct {
 	Quota Quota
 	// Callers says whom the policy is about; zero is everyone.
 	Callers Callers
-	// Routes are the routes that it is about, as the router has them, such as "/v1/users/:id", for every method. One that ends in
-	// '*' is about all that begin so. They share one quota. None is all routes.
+	// Routes are the routes that it is about, as the router has them, such as "/v1/users/:id", for every method. One
+	// that ends in '*' is about all that begin so. They share one quota. None is all routes.
 	Routes []string
 	// Match tells whether it is about a request; nil is about every one.
 	Match func(*seawall.Request) bool
@@ -95,6 +95,12 @@ func (p *Policy) about(r *seawall.Request) bool {
 		(p.Match == nil || p.Match(r))
 }
 
+// ValidRoute tells whether Policy.Routes may hold the route: the text that a router has of it, without a method and
+// without braces, and with '*' at its end only.
+func ValidRoute(route string) bool {
+	return route != "" && !strings.ContainsAny(route, " {}") && !strings.Contains(strings.TrimSuffix(route, "*"), "*")
+}
+
 func onRoute(pattern, route string) bool {
 	prefix, all := strings.CutSuffix(pattern, "*")
 	return pattern == route || all && strings.HasPrefix(route, prefix)
@@ -135,8 +141,7 @@ func (p Policy) clone() (Policy, error) {
 		return bad("Callers is %d; want Everyone, SignedIn or Anonymous", p.Callers)
 	}
 	for i, route := range p.Routes {
-		if route == "" || strings.ContainsAny(route, " {}") ||
-			strings.Contains(strings.TrimSuffix(route, "*"), "*") {
+		if !ValidRoute(route) {
 			return bad("Routes[%d] is %q; want a path as the router has it, such as /v1/users/:id, without the method, and '*' at its end only", i, route)
 		}
 	}

@@ -157,6 +157,10 @@ func (q Quota) scaled(factor float64) Quota {
 // cost is what a check costs: at least 1, and where it is more than any limit, just that.
 func cost(c *seawall.Check) int64 { return min(max(1, c.Cost), maxLimit+1) }
 
+// upToMicros is a wait in whole microseconds, rounded up: they are the resolution of Redis' clock, and a wait of a
+// fraction would not be over when that says so.
+func upToMicros(ns int64) int64 { return (ns + 999) / 1000 }
+
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 // seconds is a time in nanoseconds in whole seconds, rounded down.

@@ -152,6 +152,7 @@ func badFiles() []badFile {
 		bad(one("cost: 1000000001"), `5: policy "api": cost is 1000000001; want 1 to 1000000000`),
 		bad(one("cost: {}"), `5: policy "api": cost is empty; want costs by route such as {"/v1/search": 100, "*": 1}, or a number`),
 		bad(one("cost: []"), `5: policy "api": cost is a list; want a whole number from 1 to 1000000000`),
+		bad(one(`routes: [GET /v1/a, "/v1/{id}"]`), `5: policy "api": routes[0] is "GET /v1/a"; want a route such as /v1/*, with '*' at its end only`, `5: policy "api": routes[1] is "/v1/{id}"; want a route such as /v1/*, with '*' at its end only`),
 		bad(one(`cost: {/v1: 0, "/a*b": 1, "*": x, "": 1}`), `5: policy "api": cost["/v1"] is 0; want 1 to 1000000000`, `5: policy "api": cost: the route "/a*b"; want a route such as /v1/*, with '*' at its end only`, `5: policy "api": cost["*"] is "x"; want a whole number from 1 to 1000000000`, `5: policy "api": cost: the route ""; want a route such as /v1/*, with '*' at its end only`),
 
 		// plans and overrides

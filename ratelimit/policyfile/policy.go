@@ -146,16 +146,11 @@ func (p place) routes(n *yaml.Node) (routes []string) {
 	}
 	for i, element := range elements {
 		if route, ok := p.item(i).text(element, wantRoute); ok {
-			if !isRoute(route) {
+			if !ratelimit.ValidRoute(route) {
 				p.item(i).is(element, wantRoute)
 			}
 			routes = append(routes, route)
 		}
 	}
 	return routes
-}
-
-// isRoute tells whether a text is a route, or what routes begin with and '*'.
-func isRoute(s string) bool {
-	return s != "" && !strings.Contains(strings.TrimSuffix(s, "*"), "*")
 }

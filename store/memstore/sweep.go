@@ -33,8 +33,8 @@ func (s *Store) sweepLoop() {
 	}
 }
 
-// Renew makes the leases last that are held for long, as the store does every second. It asks the ledger behind the lock, so a lease that
-// was released meanwhile stays released.
+// Renew makes the leases last that are held for long, as the store does every second. It asks the ledger behind
+// the lock, so a lease that was released meanwhile stays released.
 func (s *Store) Renew() {
 	for _, l := range s.ledger.Due(s.now()) {
 		shard, n := s.seeds.locate(l.Key, l.Limit)

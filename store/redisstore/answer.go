@@ -37,9 +37,11 @@ func (a answer) result(i int, env seawall.Env, c *seawall.Check) seawall.Result 
 
 // at is when the script ran, in nanoseconds of Redis' clock; of a shape that is timed.
 func (a answer) at() int64 {
-	n := len(a.reply)
-	return a.reply[n-2]*1e9 + a.reply[n-1]*1e3
+	return nanos(a.reply[len(a.reply)-2:])
 }
+
+// nanos is a time as Redis' TIME gives it, in nanoseconds.
+func nanos(time []int64) int64 { return time[0]*1e9 + time[1]*1e3 }
 
 // missed tells whether the script turned down the time that its arguments were made for, and at which time,
 // in nanoseconds of Redis' clock.
@@ -47,7 +49,7 @@ func (a answer) missed() (now int64, missed bool) {
 	if a.reply[0] >= 0 {
 		return 0, false
 	}
-	return a.reply[1]*1e9 + a.reply[2]*1e3, true
+	return nanos(a.reply[1:]), true
 }
 
 // onlyLeasesRefuse tells whether asking again can help and cannot harm: nothing was committed, and all that

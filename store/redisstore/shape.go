@@ -25,8 +25,8 @@ type shape struct {
 	columns  []int         // where each check's observation begins in the reply, and behind the last one its width
 }
 
-// shapes composes scripts and keeps them. There are as many as there are sequences of rules in use: few,
-// and none of them depends on what callers send.
+// shapes composes scripts and keeps them. There are as many as there are sequences of rules that requests meet: few,
+// unless many policies are each about other requests. No text of a caller is in them.
 type shapes struct {
 	prelude string
 	mu      sync.RWMutex
@@ -74,8 +74,8 @@ func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 	return sh, nil
 }
 
-// compose writes the script of the checks: prelude, check blocks, mend blocks and decision, commit blocks, reply. Check i
-// has KEYS[i] and, behind its mode, args[i] arguments. The modes are those of modeOf.
+// compose writes the script of the checks: prelude, check blocks, mend blocks and decision, commit blocks, reply.
+// Check i has KEYS[i] and, behind its mode, args[i] arguments. The modes are those of modeOf.
 func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 	var head, middle, tail, reply strings.Builder
 	sh := &shape{columns: []int{1}}
