@@ -9,6 +9,21 @@ import (
 // slicesOfWait is into how many parts a wait is cut.
 const slicesOfWait = 5
 
+// Patience is how long the caller of a store's method waits for it, as far as ctx tells: what a Stack waits, or
+// until the deadline; 0 if it does not tell.
+func Patience(ctx context.Context) time.Duration {
+	if wait, ok := ctx.Value(waitKey{}).(time.Duration); ok {
+		return wait
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		return max(1, time.Until(deadline))
+	}
+	return 0
+}
+
+// waitKey is under which a patience knows its wait.
+type waitKey struct{}
+
 // patience is a context that is done after a wait in which this process could have read an answer. The wait
 // is cut into slices, and a slice that ends late, because the process had no processor, counts no more than
 // one that ends in time: on a starved machine a store is not taken for slow because its answers lie unread.
@@ -16,6 +31,7 @@ const slicesOfWait = 5
 // its parent does.
 type patience struct {
 	parent context.Context // for values
+	wait   any             // time.Duration
 	slice  time.Duration
 
 	mu      sync.Mutex
@@ -27,7 +43,7 @@ type patience struct {
 
 // patient returns a patience; stop must be called.
 func patient(parent context.Context, wait time.Duration) *patience {
-	return &patience{parent: parent, slice: max(1, wait/slicesOfWait), left: slicesOfWait}
+	return &patience{parent: parent, wait: wait, slice: max(1, wait/slicesOfWait), left: slicesOfWait}
 }
 
 func (p *patience) tick() {
@@ -79,4 +95,9 @@ func (p *patience) Err() error {
 func (p *patience) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
 
 // Value implements context.Context.
-func (p *patience) Value(key any) any { return p.parent.Value(key) }
+func (p *patience) Value(key any) any {
+	if key == (waitKey{}) {
+		return p.wait
+	}
+	return p.parent.Value(key)
+}

@@ -54,10 +54,23 @@ type Refunder interface {
 // Sharer is a Rule that can be decided without the shared store, by what this instance knows itself.
 type Sharer interface {
 	Rule
-	// Share returns the rule of what one of n instances, at least 1, may use on its own.
-	Share(n int64) Rule
-	// Bounds tells whether what this instance holds by itself can exceed the limit, whatever others hold.
+	// Share returns the rule of what instance i of n, counted from 0, may use on its own. The shares of all
+	// instances sum up to the limit, as [Portion] does; so if there are more instances than the limit allows
+	// requests, some have none. A cost that fits the limit but not the share takes all of the share.
+	Share(i, n int64) Rule
+	// Bounds tells whether the limit also bounds what this instance holds by itself. Of rates, which hold
+	// nothing, it does not matter.
 	Bounds() bool
+}
+
+// Portion is the part of instance i, counted from 0, if n instances share total: whole numbers that differ by
+// one at most and sum up to total.
+func Portion(total, i, n int64) int64 {
+	part := total / n
+	if i < total%n {
+		part++
+	}
+	return part
 }
 
 // Constant is a Rule whose answer depends on nothing that a store keeps, so that it also stands when the

@@ -36,6 +36,20 @@ type Preparer interface {
 	Prepare(checks []Check)
 }
 
+// Prober is implemented by stores that can be tried out.
+type Prober interface {
+	// Probe has the store do what a decision takes, for nobody, and returns why it could not. It returns when
+	// ctx is done at the latest.
+	Probe(ctx context.Context) error
+}
+
+// Claimer is implemented by stores that can be told what is held although they were not asked.
+type Claimer interface {
+	// Claim counts leases as held, with ids that no check of this store has or will have got from it: it takes
+	// them, beyond the limit if need be, as soon as it can. It returns at once.
+	Claim(leases ...Lease)
+}
+
 // Member is implemented by stores that know how many instances share them.
 type Member interface {
 	// Join announces this instance's workers, at least 1, and what it holds of the fleet, and keeps doing
@@ -49,6 +63,8 @@ type Member interface {
 type Fleet struct {
 	// Instances is how many instances are alive, this one included.
 	Instances int64
+	// Index is this instance's place among them, counted from 0: the others have other ones.
+	Index int64
 	// Capacity is the sum of their workers; 0 if none announced any.
 	Capacity int64
 	// Used is the sum of the leases on FleetKey that they hold.

@@ -162,12 +162,9 @@ func Describe(n, slots int64, ok, committed bool, c *seawall.Check) seawall.Resu
 	return res
 }
 
-// Share implements seawall.Sharer: an equal part of the slots, at least one.
-func (l *Lease) Share(n int64) seawall.Rule {
-	if n <= 1 {
-		return l
-	}
-	return &Lease{slots: max(1, l.slots/n), ttl: l.ttl}
+// Share implements seawall.Sharer.
+func (l *Lease) Share(i, n int64) seawall.Rule {
+	return &Lease{slots: seawall.Portion(l.slots, i, n), ttl: l.ttl}
 }
 
 // Bounds implements seawall.Sharer.

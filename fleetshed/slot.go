@@ -49,7 +49,7 @@ func (s *slot) Result(seen seawall.Observation, ok, committed bool, env seawall.
 }
 
 // Share implements seawall.Sharer: this instance's own workers, whose store knows of no fleet.
-func (s *slot) Share(int64) seawall.Rule { return s }
+func (s *slot) Share(_, _ int64) seawall.Rule { return s }
 
 // Bounds implements seawall.Sharer: the fleet may be larger than this instance has heard.
 func (s *slot) Bounds() bool { return false }

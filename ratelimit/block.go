@@ -1,14 +1,18 @@
 package ratelimit
 
-import "github.com/seawall-go/seawall"
+import (
+	"time"
 
-// block is the rule of PlanBlock: it admits nothing.
-type block struct{}
+	"github.com/seawall-go/seawall"
+)
+
+// block is a rule that admits nothing: that of PlanBlock, and the share of who gets none.
+type block struct{ retryAfter time.Duration }
 
 var _ seawall.Constant = block{}
 
 // Answer implements seawall.Constant.
-func (block) Answer() seawall.Result { return seawall.Result{RetryAfter: seawall.Never} }
+func (b block) Answer() seawall.Result { return seawall.Result{RetryAfter: b.retryAfter} }
 
 // Kind implements seawall.Rule.
 func (block) Kind() string { return "block" }
@@ -28,8 +32,8 @@ func (block) Refund(*seawall.State, seawall.Env, *seawall.Check) {}
 func (block) Idle(*seawall.State, int64) bool { return true }
 
 // Result implements seawall.Rule.
-func (block) Result(_ seawall.Observation, ok, committed bool, _ seawall.Env, _ *seawall.Check) seawall.Result {
-	return seawall.Result{Admitted: ok, Committed: committed, RetryAfter: seawall.Never}
+func (b block) Result(_ seawall.Observation, ok, committed bool, _ seawall.Env, _ *seawall.Check) seawall.Result {
+	return seawall.Result{Admitted: ok, Committed: committed, RetryAfter: b.retryAfter}
 }
 
 // Script implements seawall.Rule.

@@ -59,7 +59,7 @@ func (r *policyRules) of(plan string) seawall.Rule {
 		return r.own
 	}
 	if plan == PlanBlock {
-		return block{}
+		return block{seawall.Never}
 	}
 	if rule, ok := r.plans[plan]; ok {
 		return rule

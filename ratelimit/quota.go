@@ -13,6 +13,7 @@ const maxLimit = 1_000_000_000
 // Rule is the arithmetic of a Quota.
 type Rule interface {
 	seawall.Refunder
+	seawall.Sharer
 	// Limit is the most that fits at once: a burst, or what fits into a window.
 	Limit() int64
 	// Window is the time in which a caller may spend the whole limit once: what a bucket takes to fill, a

@@ -25,16 +25,15 @@ func ExampleNewFailover() {
 }
 
 func onRedis(url string) (*seawall.Stack, *redis.Client, error) {
-	options, err := redisstore.Options(url)
+	client, err := redisstore.NewClient(url)
 	if err != nil {
 		return nil, nil, err
 	}
-	client := redis.NewClient(options)
 	shared, err := redisstore.New(redisstore.Config{Client: client, Namespace: "payments-prod"})
 	if err != nil {
 		return nil, nil, err
 	}
-	both, err := store.NewFailover(shared, memstore.New(memstore.Config{}))
+	both, err := store.NewFailover(store.FailoverConfig{Shared: shared, Local: memstore.New(memstore.Config{})})
 	if err != nil {
 		return nil, nil, err
 	}

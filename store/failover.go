@@ -4,32 +4,107 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
 
 	"github.com/seawall-go/seawall"
 )
 
-// Failover is a seawall.Store that asks a shared store, and decides by a local one what the shared one does
-// not answer and a rule can share (seawall.Sharer). What the shared store grants is counted in the local
-// one, so that the local one decides by what is really in flight; and what the local one grants counts as
-// held in the shared one, if it was only slow. It is safe for concurrent use.
+// FailoverConfig configures a Failover.
+type FailoverConfig struct {
+	// Shared is the store that all instances share, a redisstore.Store: a seawall.Prober. Required.
+	Shared seawall.Store
+	// Local is a memstore.Store that nothing else uses. Required.
+	Local Local
+	// ExpectedInstances is how many instances share the limits until the shared store has told; zero is 1.
+	ExpectedInstances int64
+	// Wait and WaitClosed are those of the seawall.Config, beyond which an answer is too late: a probe that takes
+	// longer leaves a breaker open. Zero is their default.
+	Wait, WaitClosed time.Duration
+	// Logger is told when the shared store is given up and when it is back; nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// Local is a store in memory that a Failover falls back on: a memstore.Store.
+type Local interface {
+	seawall.Store
+	// Lower has at most Cost of each check remain of its limit.
+	Lower(checks []seawall.Check)
+	Close(ctx context.Context) error
+}
+
+// Failover is a seawall.Store that asks a shared store and, when that fails, decides by the failure policies of
+// the limits concerned; the package documentation says how. It is safe for concurrent use.
 type Failover struct {
-	shared, local seawall.Store
-	lastID        atomic.Uint64 // of leases, which bear the same id in both stores
+	shared interface {
+		seawall.Store
+		seawall.Prober
+	}
+	local    Local
+	expected int64
+	place    int64 // among the expected
+	log      *slog.Logger
+	lastID   lastID // of leases, which bear the same id in both stores
+	shares   shares
+
+	wait, waitClosed time.Duration
+	quick            *breaker // of calls that wait so long
+	patient          *breaker // of those that wait longer, since a limit fails closed
+
+	wake    chan struct{} // a breaker has opened
+	stop    chan struct{}
+	stopped sync.Once
+	probing sync.WaitGroup
 }
 
 var (
-	_ seawall.Store  = (*Failover)(nil)
-	_ seawall.Member = (*Failover)(nil)
+	_ seawall.Store    = (*Failover)(nil)
+	_ seawall.Member   = (*Failover)(nil)
+	_ seawall.Preparer = (*Failover)(nil)
 )
 
-// NewFailover returns a Failover of a shared store and a local one, a memstore.Store that nothing else uses.
-// It owns both: Close closes them.
-func NewFailover(shared, local seawall.Store) (*Failover, error) {
-	if shared == nil || local == nil {
-		return nil, errors.New("store: NewFailover was given a nil store; want a shared and a local one")
+// NewFailover returns a Failover, which owns both stores: Close closes them. It does not wait for the shared one,
+// which need not be there yet.
+func NewFailover(cfg FailoverConfig) (*Failover, error) {
+	if cfg.Shared == nil || cfg.Local == nil {
+		return nil, errors.New("store: FailoverConfig.Shared and Local are required; want a redisstore.Store and a memstore.Store")
 	}
-	return &Failover{shared: shared, local: local}, nil
+	f := &Failover{
+		local: cfg.Local, expected: max(1, cfg.ExpectedInstances), log: cfg.Logger,
+		wait: cfg.Wait, waitClosed: cfg.WaitClosed,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	var ok bool
+	if f.shared, ok = cfg.Shared.(interface {
+		seawall.Store
+		seawall.Prober
+	}); !ok {
+		return nil, fmt.Errorf("store: FailoverConfig.Shared is a %T, which is no seawall.Prober; want a store that can be probed", cfg.Shared)
+	}
+	for _, d := range []struct {
+		name  string
+		value *time.Duration
+		zero  time.Duration
+	}{{"Wait", &f.wait, seawall.DefaultWait}, {"WaitClosed", &f.waitClosed, seawall.DefaultWaitClosed}} {
+		switch {
+		case *d.value == 0:
+			*d.value = d.zero
+		case *d.value < 0:
+			return nil, fmt.Errorf("store: FailoverConfig.%s is %v; want that of the seawall.Config, or zero for %v", d.name, *d.value, d.zero)
+		}
+	}
+	if cfg.ExpectedInstances < 0 {
+		return nil, fmt.Errorf("store: FailoverConfig.ExpectedInstances is %d; want at least 1, or zero for 1", cfg.ExpectedInstances)
+	}
+	if f.log == nil {
+		f.log = slog.Default()
+	}
+	f.place = rand.Int64N(f.expected)
+	f.quick, f.patient = newBreaker(f.gaveUp), newBreaker(f.gaveUp)
+	f.probing.Go(f.probes)
+	return f, nil
 }
 
 // String is the shared store's name.
@@ -40,110 +115,61 @@ func (f *Failover) String() string {
 	return "store"
 }
 
-// Apply implements seawall.Store. If the shared store fails, it returns the local results and the error.
+// Open tells whether the shared store is given up for now: decisions do not touch it until a probe has found it well.
+func (f *Failover) Open() bool { return f.quick.isOpen() || f.patient.isOpen() }
+
+// Apply implements seawall.Store. If the shared store fails, or is given up, it returns the local results and the
+// error.
 func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
+	closed := false
 	for i := range checks {
-		if _, ok := checks[i].Rule.(seawall.Holder); ok {
-			checks[i].ID = f.lastID.Add(1)
+		c := &checks[i]
+		if _, ok := c.Rule.(seawall.Holder); ok {
+			c.ID = f.lastID.next()
 		}
+		closed = closed || failsClosed(c)
 	}
-	results, err := f.shared.Apply(ctx, dst, checks)
+	b := f.quick
+	if closed {
+		b = f.patient
+	}
+	report, refused := b.allow()
+	if refused != nil {
+		return f.decide(dst, checks, closed, true), refused
+	}
+	results, err := f.ask(ctx, dst, checks)
+	report(err)
 	if err != nil {
-		return f.decide(dst, checks), err
+		return f.decide(dst, checks, closed, false), err
 	}
 	f.mirror(checks, results[len(dst):])
 	return results, nil
 }
 
-// mirror counts in the local store what the shared one granted. While slots that were granted locally are not
-// known to the shared store, it may grant one too many: then this instance's own count refuses it, and what
-// the request took is given back, its tokens aside.
-func (f *Failover) mirror(checks []seawall.Check, results []seawall.Result) {
-	var buf [4]seawall.Check
-	granted := buf[:0]
-	for i := range checks {
-		if results[i].Committed && shares(&checks[i]) {
-			c := checks[i]
-			c.CountOnly = c.Advisory || c.CountOnly || !c.Rule.(seawall.Sharer).Bounds()
-			c.Advisory = false
-			granted = append(granted, c)
-		}
-	}
-	if len(granted) == 0 {
-		return
-	}
-	var res [4]seawall.Result
-	counted, err := f.local.Apply(context.Background(), res[:0], granted)
-	if err != nil { // it is closed
-		return
-	}
-	next, refused := 0, false
-	for i := range checks {
-		if results[i].Committed && shares(&checks[i]) {
-			if own := counted[next]; !own.Admitted {
-				results[i], refused = own, true
-			}
-			next++
-		}
-	}
-	if refused {
-		f.giveBack(checks, results)
-	}
+// failsClosed tells whether the check refuses if the shared store cannot be asked.
+func failsClosed(c *seawall.Check) bool {
+	return !c.Advisory && c.Limit.OnFailure() == seawall.FailClosed
 }
 
-// giveBack releases the leases that the shared store granted to a request that is refused after all.
-func (f *Failover) giveBack(checks []seawall.Check, results []seawall.Result) {
-	for i := range checks {
-		results[i].Committed = false
-		if h, ok := checks[i].Rule.(seawall.Holder); ok {
-			c := &checks[i]
-			_ = f.shared.Release(context.Background(), seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID})
+// ask asks the shared store. A panic in it is an error.
+func (f *Failover) ask(ctx context.Context, dst []seawall.Result, checks []seawall.Check) (results []seawall.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			results, err = dst, &panicError{p}
 		}
+	}()
+	results, err = f.shared.Apply(ctx, dst, checks)
+	if err == nil && len(results) != len(dst)+len(checks) {
+		err = fmt.Errorf("store: the shared store answered %d of %d checks", len(results)-len(dst), len(checks))
 	}
+	return results, err
 }
 
-// decide answers without the shared store. Behind a limit that fails closed nothing commits.
-func (f *Failover) decide(dst []seawall.Result, checks []seawall.Check) []seawall.Result {
-	n := f.Fleet().Instances
-	var buf [4]seawall.Check
-	asked := buf[:0]
-	closed := false
-	for i := range checks {
-		dst = append(dst, seawall.Result{Admitted: true, Fallback: true})
-		closed = closed || !checks[i].Advisory && checks[i].Limit.OnFailure() == seawall.FailClosed
-		if shares(&checks[i]) {
-			c := checks[i]
-			c.Rule = c.Rule.(seawall.Sharer).Share(max(1, n))
-			asked = append(asked, c)
-		}
-	}
-	if closed || len(asked) == 0 {
-		return dst
-	}
-	var res [4]seawall.Result
-	local, err := f.local.Apply(context.Background(), res[:0], asked)
-	if err != nil {
-		return dst
-	}
-	answers := dst[len(dst)-len(checks):]
-	next := 0
-	for i := range checks {
-		if shares(&checks[i]) {
-			answers[i] = local[next]
-			answers[i].Fallback, answers[i].Last = true, false // nobody waits for a store that is not there
-			next++
-		}
-	}
-	return dst
-}
+// panicError is a panic in the shared store.
+type panicError struct{ value any }
 
-// shares tells whether a check is decided locally: its rule must hold something, of which the local store
-// keeps count, and be able to share it.
-func shares(c *seawall.Check) bool {
-	_, holds := c.Rule.(seawall.Holder)
-	_, shares := c.Rule.(seawall.Sharer)
-	return holds && shares && c.Limit.OnFailure() == seawall.FailLocal
-}
+func (e *panicError) Error() string  { return fmt.Sprintf("store: panic in the shared store: %v", e.value) }
+func (e *panicError) Reason() string { return "panic" }
 
 // Release implements seawall.Store.
 func (f *Failover) Release(ctx context.Context, leases ...seawall.Lease) error {
@@ -164,23 +190,31 @@ func (f *Failover) Join(workers int64) {
 	}
 }
 
-// Fleet implements seawall.Member: as the shared store sees it, otherwise this instance alone.
+// Fleet implements seawall.Member: as the shared store sees it, otherwise this instance among those expected.
 func (f *Failover) Fleet() seawall.Fleet {
 	if m, ok := f.shared.(seawall.Member); ok {
 		return m.Fleet()
 	}
-	return seawall.Fleet{Instances: 1}
+	return seawall.Fleet{Instances: f.expected, Index: f.place}
 }
 
-// Close closes both stores, as far as they can be closed.
+// Close ends the probes and closes both stores, the shared one first. It returns when ctx is done at the latest. A
+// Close that failed may be repeated.
 func (f *Failover) Close(ctx context.Context) error {
+	f.stopped.Do(func() { close(f.stop) })
 	var errs []error
-	for _, s := range []seawall.Store{f.shared, f.local} {
-		if c, ok := s.(interface {
-			Close(ctx context.Context) error
-		}); ok {
-			errs = append(errs, c.Close(ctx))
-		}
+	if c, ok := f.shared.(interface {
+		Close(ctx context.Context) error
+	}); ok {
+		errs = append(errs, c.Close(ctx))
+	}
+	errs = append(errs, f.local.Close(ctx))
+	ended := make(chan struct{})
+	go func() { f.probing.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		errs = append(errs, fmt.Errorf("store: closing: a probe is still under way: %w", ctx.Err()))
 	}
 	return errors.Join(errs...)
 }

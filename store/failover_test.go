@@ -54,7 +54,7 @@ func setUp(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{shared: &shared{Store: memstore.New(memstore.Config{}), instances: 1}}
 	var err error
-	f.Failover, err = store.NewFailover(f.shared, memstore.New(memstore.Config{}))
+	f.Failover, err = store.NewFailover(store.FailoverConfig{Shared: f.shared, Local: memstore.New(memstore.Config{})})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, f.Close(context.Background())) })
 	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 100)}}})
@@ -92,7 +92,7 @@ func TestFailoverPassesTheSuite(t *testing.T) {
 		now.Store(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC).UnixNano())
 		clock := memstore.Config{Now: func() time.Time { return time.Unix(0, now.Load()) }}
 		main, local := memstore.New(clock), memstore.New(clock)
-		f, err := store.NewFailover(main, local)
+		f, err := store.NewFailover(store.FailoverConfig{Shared: main, Local: local})
 		require.NoError(t, err)
 		t.Cleanup(func() { assert.NoError(t, f.Close(context.Background())) })
 		return storetest.Subject{
@@ -174,8 +174,8 @@ func TestBehindWhatFailsClosedNothingCommits(t *testing.T) {
 }
 
 func TestNewFailoverWantsTwoStores(t *testing.T) {
-	_, err := store.NewFailover(nil, nil)
-	assert.ErrorContains(t, err, "nil store")
+	_, err := store.NewFailover(store.FailoverConfig{})
+	assert.ErrorContains(t, err, "required")
 }
 
 // TestAGrantTooManyIsRefused has the shared store forget a slot that is held, as one that never heard of a

@@ -137,7 +137,7 @@ func (a *app) newStore(o options) (fullStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.NewFailover(shared, embedded)
+	return store.NewFailover(store.FailoverConfig{Shared: shared, Local: embedded})
 }
 
 func newApp(ctx context.Context, o options) (_ *app, err error) {

@@ -129,8 +129,11 @@ type monitored struct {
 func watch(t *testing.T) *monitored {
 	t.Helper()
 	server := redistest.Start(t)
-	m := &monitored{client: server.Client(t), caller: seawall.NewKey("caller")}
+	m := &monitored{caller: seawall.NewKey("caller")}
 	var err error
+	m.client, err = redisstore.NewClient(server.URL())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, m.client.Close()) })
 	m.store, err = redisstore.New(redisstore.Config{Client: m.client, Namespace: "plots"})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, m.store.Close(context.Background())) })

@@ -51,6 +51,7 @@ type Server struct {
 	dir  string
 	log  string
 	port int
+	env  []string
 	args []string
 
 	mu   sync.Mutex
@@ -67,6 +68,12 @@ type process struct {
 // The server is killed when the test ends; if the test failed, its log is printed.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return StartEnv(t, nil, args...)
+}
+
+// StartEnv is Start with further variables, as NAME=value, in the server's environment.
+func StartEnv(t testing.TB, env []string, args ...string) *Server {
+	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv(RequireEnv) == "1" {
@@ -75,7 +82,7 @@ func Start(t testing.TB, args ...string) *Server {
 		t.Skipf("redistest: redis-server is not on PATH; install it to run this test (make deps), or set %s=1 to fail instead", RequireEnv)
 	}
 	dir := t.TempDir() // before t.Cleanup: the folder outlives the server
-	s := &Server{t: t, path: path, dir: dir, log: filepath.Join(dir, "redis.log"), args: args}
+	s := &Server{t: t, path: path, dir: dir, log: filepath.Join(dir, "redis.log"), env: env, args: args}
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
@@ -102,11 +109,11 @@ func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
 // URL returns the server's redis:// URL.
 func (s *Server) URL() string { return "redis://" + s.Addr() }
 
-// Client returns a new client with default options, closed when the test ends.
+// Client returns a new client, closed when the test ends. It is patient, and otherwise as a redisstore wants it.
 func (s *Server) Client(t testing.TB) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{
-		Addr: s.Addr(),
+		Addr: s.Addr(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
 		// Its handshake is of no use with a server that does not know it.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
@@ -264,6 +271,7 @@ func (s *Server) run() error {
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--save", "", "--appendonly", "no",
 	}, s.args...)
 	cmd := exec.Command(s.path, args...)
+	cmd.Env = append(os.Environ(), s.env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := launch(cmd)
 	if err != nil {

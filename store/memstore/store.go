@@ -55,6 +55,7 @@ type Store struct {
 var (
 	_ seawall.Store  = (*Store)(nil)
 	_ seawall.Member = (*Store)(nil)
+	_ seawall.Prober = (*Store)(nil)
 )
 
 // New returns an empty store and starts its sweep; Close ends it.
@@ -221,6 +222,14 @@ func (s *Store) Join(workers int64) { s.workers.Store(workers) }
 // Fleet implements seawall.Member: a fleet of one.
 func (s *Store) Fleet() seawall.Fleet {
 	return seawall.Fleet{Instances: 1, Capacity: s.workers.Load(), Used: s.ledger.Fleet(), Announced: true}
+}
+
+// Probe implements seawall.Prober.
+func (s *Store) Probe(context.Context) error {
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	return nil
 }
 
 // Close ends the sweep. Later calls of Apply fail.

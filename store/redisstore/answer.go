@@ -43,8 +43,8 @@ func (a answer) at() int64 {
 // nanos is a time as Redis' TIME gives it, in nanoseconds.
 func nanos(time []int64) int64 { return time[0]*1e9 + time[1]*1e3 }
 
-// missed tells whether the script turned down the time that its arguments were made for, and at which time,
-// in nanoseconds of Redis' clock.
+// missed tells whether the script ran too late, or turned down the time that its arguments were made for, and when
+// it ran, in nanoseconds of Redis' clock.
 func (a answer) missed() (now int64, missed bool) {
 	if a.reply[0] >= 0 {
 		return 0, false

@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -36,6 +38,9 @@ func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall
 		c.args = append(c.args, args[:2]...)
 	}
 	for _, c := range calls {
+		if section == "renew" {
+			c.args = append(c.args, s.clock.deadline(s.now(), s.renewWait))
+		}
 		c.args = s.timed(c.args)
 	}
 	return calls, nil
@@ -49,11 +54,26 @@ func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.L
 		return err
 	}
 	for _, c := range calls {
-		if err := c.script.Run(ctx, s.client, c.keys, c.args...).Err(); err != nil {
+		sent := s.now()
+		reply, err := c.script.Run(ctx, s.client, c.keys, c.args...).Result()
+		if err != nil {
 			return classify(err)
+		}
+		if when, ok := reply.([]any); ok {
+			return s.ranLate(sent, when)
 		}
 	}
 	return nil
+}
+
+// ranLate learns the time from a script that says it ran too late, and returns an error that says so.
+func (s *Store) ranLate(sent time.Time, reply []any) error {
+	if len(reply) == 3 {
+		sec, _ := reply[1].(int64)
+		usec, _ := reply[2].(int64)
+		s.clock.learn(sent, s.now(), nanos([]int64{sec, usec}))
+	}
+	return &callError{reason: "timeout", err: errors.New("the script ran too late"), unsent: true}
 }
 
 // ride is a batch of releases that goes out ahead of calls, in the same round trip: a request of this

@@ -25,29 +25,37 @@ type call struct {
 	done    chan struct{}
 }
 
-// ask evaluates the checks on Redis, and returns when ctx is done at the latest. If a script turns down the
-// guess of its clock that its arguments were made for, it is asked once more, with the clock that it gave.
+// asks is how often a script is asked that turns down the time that it was asked for.
+const asks = 3
+
+// ask evaluates the checks on Redis, and returns when ctx is done at the latest. A script that runs too late, or
+// turns down the guess of its clock that its arguments were made for, has changed nothing; it is asked once more by
+// the clock that it gave, as long as there is patience. So it is if Redis' clock is not known yet.
 func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check) (answer, error) {
 	if err := ctx.Err(); err != nil { // nothing is sent
 		return answer{}, &callError{reason: "timeout", err: err, unsent: true}
 	}
-	for range 2 {
-		a, err := s.askOnce(ctx, env, checks)
+	for range asks {
+		sent := s.now()
+		a, err := s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx)), checks)
 		if err != nil {
 			return answer{}, err
 		}
-		now, missed := a.missed()
+		at, missed := a.missed()
 		if !missed {
 			return a, nil
 		}
-		s.clockOffset.Store(now - s.now().UnixNano())
-		env.Now = now
+		s.clock.learn(sent, s.now(), at)
+		env.Now = at
+		if err := ctx.Err(); err != nil {
+			return answer{}, &callError{reason: "timeout", err: fmt.Errorf("the script ran too late: %w", err), unsent: true}
+		}
 	}
-	return answer{}, &callError{reason: "script", err: errors.New("the clock of Redis is not what it said it was a moment ago")}
+	return answer{}, &callError{reason: "timeout", err: errors.New("the script ran too late, each time"), unsent: true}
 }
 
-func (s *Store) askOnce(ctx context.Context, env seawall.Env, checks []seawall.Check) (answer, error) {
-	c, err := s.newCall(env, checks)
+func (s *Store) askOnce(ctx context.Context, env seawall.Env, deadline int64, checks []seawall.Check) (answer, error) {
+	c, err := s.newCall(env, deadline, checks)
 	if err != nil {
 		return answer{}, err
 	}
@@ -67,7 +75,7 @@ func (s *Store) askOnce(ctx context.Context, env seawall.Env, checks []seawall.C
 }
 
 // newCall encodes the checks, so that nothing of them is used once ask has returned.
-func (s *Store) newCall(env seawall.Env, checks []seawall.Check) (*call, error) {
+func (s *Store) newCall(env seawall.Env, deadline int64, checks []seawall.Check) (*call, error) {
 	c := &call{done: make(chan struct{})}
 	var buf [8]int
 	counts := buf[:0]
@@ -93,7 +101,7 @@ func (s *Store) newCall(env seawall.Env, checks []seawall.Check) (*call, error) 
 	if c.shape.capacity {
 		c.keys = append(c.keys, s.fleetName("capacity"))
 	}
-	c.args = s.timed(c.args)
+	c.args = s.timed(append(c.args, deadline))
 	return c, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -38,8 +37,7 @@ func compact() *redisstore.Compact {
 // names returns how a store of the namespace names keys.
 func names(t testing.TB, namespace string, c *redisstore.Compact) func(caller seawall.Key, layer, policy string) string {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	t.Cleanup(func() { _ = client.Close() })
+	client := nobody(t)
 	nameOf, err := redisstore.Names(redisstore.Config{Client: client, Namespace: namespace, Compact: c})
 	require.NoError(t, err)
 	return func(caller seawall.Key, layer, policy string) string { return nameOf(caller, limit(t, layer, policy)) }
@@ -121,8 +119,7 @@ func TestFleetNamesStayReadable(t *testing.T) {
 
 func TestCompactErrorsNameFieldAndValue(t *testing.T) {
 	t.Parallel()
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	t.Cleanup(func() { _ = client.Close() })
+	client := nobody(t)
 	for _, bad := range []struct {
 		secret  string
 		letters map[string]byte
@@ -195,8 +192,7 @@ func TestCompactLeasesAreGivenBack(t *testing.T) {
 
 // BenchmarkNames names the state of one limit of one caller.
 func BenchmarkNames(b *testing.B) {
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	b.Cleanup(func() { _ = client.Close() })
+	client := nobody(b)
 	api, other := limit(b, "ratelimit", "api"), limit(b, "ratelimit", "other")
 	for _, bench := range []struct {
 		name    string

@@ -18,14 +18,53 @@ import (
 
 func TestConfigErrorsNameFieldAndValue(t *testing.T) {
 	t.Parallel()
-	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	t.Cleanup(func() { _ = c.Close() })
+	c := nobody(t)
 	_, err := redisstore.New(redisstore.Config{Namespace: "test"})
 	require.ErrorContains(t, err, "Config.Client is nil")
 	for _, ns := range []string{"", "A", "1a", "-a", "a b", "a:b", "a{b", "a}", "é", "a\n", "a" + strings.Repeat("b", 32)} {
 		_, err := redisstore.New(redisstore.Config{Client: c, Namespace: ns})
 		assert.ErrorContains(t, err, "Config.Namespace", "%q", ns)
 	}
+}
+
+// nobody returns a safe client of a port where nobody listens.
+func nobody(t testing.TB) *redis.Client {
+	t.Helper()
+	c, err := redisstore.NewClient("redis://127.0.0.1:1")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestAnUnsafeClientIsRefused(t *testing.T) {
+	t.Parallel()
+	for option, spoil := range map[string]func(o *redis.Options){
+		"MaxRetries is 3":                func(o *redis.Options) { o.MaxRetries = 0 },
+		"MaxRetries is 1":                func(o *redis.Options) { o.MaxRetries = 1 },
+		"ContextTimeoutEnabled is false": func(o *redis.Options) { o.ContextTimeoutEnabled = false },
+		"DialTimeout is 1m0s":            func(o *redis.Options) { o.DialTimeout = time.Minute },
+		"DialTimeout is -1ns":            func(o *redis.Options) { o.DialTimeout = -1 },
+		"DialerRetries is 5":             func(o *redis.Options) { o.DialerRetries, o.DialTimeout = 0, 5*time.Second },
+		"ReadTimeout is 0s":              func(o *redis.Options) { o.ReadTimeout = -1 },
+		"ReadTimeout is -1ns":            func(o *redis.Options) { o.ReadTimeout = -2 },
+		"WriteTimeout is 11s":            func(o *redis.Options) { o.WriteTimeout = 11 * time.Second },
+	} {
+		o, err := redisstore.Options("redis://127.0.0.1:1")
+		require.NoError(t, err)
+		spoil(o)
+		c := redis.NewClient(o)
+		_, err = redisstore.New(redisstore.Config{Client: c, Namespace: "test"})
+		require.ErrorContains(t, err, "redisstore: the client's "+option)
+		assert.ErrorContains(t, err, "want ")
+		assert.ErrorContains(t, err, "NewClient")
+		assert.NoError(t, c.Close())
+	}
+	plain := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer plain.Close()
+	_, err := redisstore.New(redisstore.Config{Client: plain, Namespace: "test"})
+	assert.ErrorContains(t, err, "MaxRetries", "go-redis' defaults")
+	_, err = redisstore.New(redisstore.Config{Client: struct{ redis.UniversalClient }{plain}, Namespace: "test"})
+	assert.ErrorContains(t, err, "cannot be checked")
 }
 
 func TestOptions(t *testing.T) {
@@ -64,8 +103,7 @@ func TestOptions(t *testing.T) {
 
 func TestNothingToApply(t *testing.T) {
 	t.Parallel()
-	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	t.Cleanup(func() { _ = c.Close() })
+	c := nobody(t)
 	s := openOn(t, c)
 	before := []seawall.Result{{Limit: 7}}
 	results, err := s.Apply(t.Context(), before, nil)

@@ -18,6 +18,7 @@ func NewStepped(cfg Config, clock func() time.Time) (*Store, error) {
 		return nil, err
 	}
 	s.now, s.stepped = clock, true
+	s.clock.sample.Store(&sample{})
 	s.shapes.prelude = steppedPrelude
 	s.renewing = time.Hour
 	s.start()

@@ -3,7 +3,9 @@ package redisstore
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -99,6 +101,11 @@ func (s *Store) beat() error {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
 	s.prepare(ctx)
+	if !s.clock.known() {
+		if err := s.ping(ctx); err != nil {
+			return classify(err)
+		}
+	}
 	fleet, known, err := s.announce(ctx, workers, s.ledger.Fleet(), true)
 	if err != nil {
 		return err
@@ -123,15 +130,36 @@ func (s *Store) beat() error {
 func (s *Store) announce(ctx context.Context, workers, used int64, here bool) (_ seawall.Fleet, known bool, err error) {
 	defer caught(&err)
 	keys := []string{s.fleetName("members"), s.fleetName("capacity")}
+	sent := s.now()
 	reply, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used,
-		s.members.ttl.Milliseconds(), here).Int64Slice()
+		s.members.ttl.Milliseconds(), here, s.beatDeadline(sent)).Int64Slice()
 	if err != nil {
 		return seawall.Fleet{}, false, classify(err)
 	}
-	if len(reply) != 4 {
-		return seawall.Fleet{}, false, fmt.Errorf("redisstore: a heartbeat's reply has %d numbers; want 4", len(reply))
+	if len(reply) != 7 {
+		return seawall.Fleet{}, false, fmt.Errorf("redisstore: a heartbeat's reply has %d numbers; want 7", len(reply))
 	}
-	return seawall.Fleet{Instances: reply[0], Capacity: reply[1], Used: reply[2]}, reply[3] == 1, nil
+	s.heard(sent, nanos(reply[5:]))
+	if reply[0] == 0 && here {
+		return seawall.Fleet{}, false, &callError{reason: "timeout", err: errors.New("the heartbeat ran too late"), unsent: true}
+	}
+	return seawall.Fleet{Instances: reply[0], Index: reply[4], Capacity: reply[1], Used: reply[2]}, reply[3] == 1, nil
+}
+
+// beatDeadline is until when a heartbeat may run: one that is held up for longer would bring back an instance that
+// has left.
+func (s *Store) beatDeadline(sent time.Time) int64 {
+	if s.stepped { // the script's clock is Redis' own
+		return math.MaxInt64
+	}
+	return s.clock.deadline(sent, batchTimeout)
+}
+
+// heard learns Redis' clock from its answer to a question that was sent then.
+func (s *Store) heard(sent time.Time, at int64) {
+	if !s.stepped {
+		s.clock.learn(sent, s.now(), at)
+	}
 }
 
 // leave takes the instance out of the fleet.

@@ -35,6 +35,18 @@ func checkAddr(o *redis.Options, url string) error {
 	return nil
 }
 
+// NewClient returns a client for a Store, with the Options of the URL. Close it when the Store is closed.
+//
+// go-redis writes a line for every dial that fails; redis.SetLogger is for who does not want to read them, since the
+// Store says once that Redis is gone and once that it is back.
+func NewClient(url string) (*redis.Client, error) {
+	o, err := Options(url)
+	if err != nil {
+		return nil, err
+	}
+	return redis.NewClient(o), nil
+}
+
 // Options returns the options of a client for a Store from a redis:// or rediss:// URL: no retries (a
 // script that was retried may have run twice), short bounds on dialling and waiting, and a small pool that
 // is dialled before it is needed. A pool size and timeouts that the URL gives are kept.

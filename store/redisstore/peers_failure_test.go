@@ -115,7 +115,7 @@ func TestPeer_envoy_ratelimit_anAbsentRedisIsNoCrashLoop(t *testing.T) { // 44
 
 func TestPeer_rate_limiter_flexible_onlyErrorsGoToTheLocalStore(t *testing.T) { // 47
 	onBothStores(t, func(t *testing.T, f *peerFleet) {
-		own, err := store.NewFailover(f.Store, memstore.New(memstore.Config{}))
+		own, err := store.NewFailover(store.FailoverConfig{Shared: f.Store, Local: memstore.New(memstore.Config{})})
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = own.Close(context.Background()) })
 		rate, slot := spends(t, "a", ratelimit.TokenBucket(ratelimit.PerDay(1), 4)), lease(t, "b", 4, time.Minute)

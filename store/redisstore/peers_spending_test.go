@@ -201,7 +201,7 @@ func TestPeer_kong_aRequestCountsOnce(t *testing.T) { // 21
 // Kong's nodes do between two syncs.
 func TestPeer_kong_whatIsAlsoCountedLocallyCountsOnce(t *testing.T) { // 21
 	onBothStores(t, func(t *testing.T, f *peerFleet) {
-		both, err := store.NewFailover(f.Store, memstore.New(memstore.Config{}))
+		both, err := store.NewFailover(store.FailoverConfig{Shared: f.Store, Local: memstore.New(memstore.Config{})})
 		require.NoError(t, err)
 		t.Cleanup(func() { assert.NoError(t, both.Close(context.Background())) })
 		rate, slot := spends(t, "a", ratelimit.TokenBucket(ratelimit.PerDay(1), 10)), lease(t, "a", 10, time.Minute)

@@ -62,9 +62,15 @@ func (s *Store) prepare(ctx context.Context) {
 	}
 }
 
+// ping asks Redis for the time, and learns it.
 func (s *Store) ping(ctx context.Context) (err error) {
 	defer caught(&err)
-	return s.client.Ping(ctx).Err()
+	sent := s.now()
+	at, err := s.client.Time(ctx).Result()
+	if err == nil {
+		s.heard(sent, at.UnixNano())
+	}
+	return err
 }
 
 func (s *Store) load(ctx context.Context, script *redis.Script) (err error) {

@@ -3,8 +3,6 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -34,7 +32,7 @@ const (
 type releases struct {
 	mu     sync.Mutex
 	queue  []release
-	claims map[uint64]seawall.Lease
+	claims map[uint64]claim
 	urgent bool
 	wake   chan struct{}
 }
@@ -45,6 +43,13 @@ type releases struct {
 type release struct {
 	lease seawall.Lease
 	done  chan struct{}
+}
+
+// claim is a lease to take, because its request holds it whether or not Redis knows. sent tells that Redis may have
+// been asked for it already.
+type claim struct {
+	lease seawall.Lease
+	sent  bool
 }
 
 // over tells who waits that the lease is gone.
@@ -70,26 +75,38 @@ func (r *releases) add(l seawall.Lease, done chan struct{}) {
 }
 
 // claim queues leases that their requests hold whether or not Redis knows, because the calls that asked for
-// them were not answered: they are taken at once, beyond the cap if need be, so that others see what is in
-// flight.
-func (r *releases) claim(leases ...seawall.Lease) {
+// them were not answered, or not made: they are taken at once, beyond the cap if need be, so that others see what
+// is in flight.
+func (r *releases) claim(sent bool, leases ...seawall.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.claims == nil {
-		r.claims = map[uint64]seawall.Lease{}
+		r.claims = map[uint64]claim{}
 	}
 	for _, l := range leases {
 		if len(r.claims) < maxQueue { // what does not fit is taken by the next renewal
-			r.claims[l.ID] = l
+			r.claims[l.ID] = claim{l, sent}
 		}
 	}
 	r.signal()
 }
 
+// unclaim forgets the claim of a lease, and tells whether there was one that Redis has never heard of.
+func (r *releases) unclaim(id uint64) (unheard bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, ok := r.claims[id]
+	delete(r.claims, id)
+	return ok && !c.sent
+}
+
 func (r *releases) takeClaims() []seawall.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	claims := slices.Collect(maps.Values(r.claims))
+	claims := make([]seawall.Lease, 0, len(r.claims))
+	for _, c := range r.claims {
+		claims = append(claims, c.lease)
+	}
 	r.claims = nil
 	return claims
 }
@@ -141,7 +158,7 @@ func (s *Store) Release(ctx context.Context, leases ...seawall.Lease) error {
 	var waiting [8]chan struct{}
 	n := 0
 	for _, l := range leases {
-		if !s.ledger.Remove(l.ID) {
+		if !s.ledger.Remove(l.ID) || s.releases.unclaim(l.ID) {
 			continue
 		}
 		var done chan struct{}

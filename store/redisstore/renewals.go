@@ -10,7 +10,7 @@ import (
 // claim takes the claimed leases that are still held, and tells whether all went out.
 func (s *Store) claim() bool {
 	if rest, err := s.renewAll(s.releases.takeClaims()); err != nil {
-		s.releases.claim(rest...)
+		s.releases.claim(true, rest...)
 		return false
 	}
 	return true
@@ -24,7 +24,7 @@ func (s *Store) renew() {
 		return
 	}
 	s.log.Warn("seawall: leases could not be renewed; they are claimed as soon as Redis answers", "leases", len(rest), "error", err)
-	s.releases.claim(rest...)
+	s.releases.claim(true, rest...)
 }
 
 // renewAll renews those of the leases that are still held, and returns what was left when an error came. No
@@ -38,7 +38,7 @@ func (s *Store) renewAll(leases []seawall.Lease) (rest []seawall.Lease, err erro
 	leases = slices.DeleteFunc(leases, func(l seawall.Lease) bool { return !s.ledger.Holds(l.ID) })
 	for len(leases) > 0 {
 		batch := leases[:min(len(leases), maxBatch)]
-		ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), s.renewWait)
 		err := s.runBatch(ctx, "renew", batch)
 		cancel()
 		if err != nil {

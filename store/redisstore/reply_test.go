@@ -96,9 +96,10 @@ func TestReplyOfTheWrongWidthIsRefused(t *testing.T) {
 	assert.Equal(t, 1+1+2+4+3+2+2+0+0+2, width, "mask, lease, bucket, log, counter, window, a peek, and a window")
 	require.NoError(t, sh.accepts(make([]int64, width)))
 	require.NoError(t, sh.accepts([]int64{-1, 1_800_000_000, 5}), "a time, since there is a window")
-	for _, reply := range [][]int64{nil, {}, {0}, {-1}, {-1, 1}, {-2, 1, 1}, make([]int64, width-1), make([]int64, width+1)} {
+	for _, reply := range [][]int64{nil, {}, {0}, {-1}, {-1, 1}, {-3, 1, 1}, {-2, 1}, make([]int64, width-1), make([]int64, width+1)} {
 		assert.ErrorContains(t, sh.accepts(reply), "want")
 	}
+	require.NoError(t, sh.accepts([]int64{-2, 1_800_000_000, 5}), "too late")
 	lease := shapeOf(t, checks[:1])
 	assert.Error(t, lease.accepts([]int64{-1, 1_800_000_000, 5}), "no lease asks for the time")
 }

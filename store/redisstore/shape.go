@@ -115,9 +115,9 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 		sh.capacity = sh.capacity || v.usedCapacity
 		at += args[i]
 	}
-	begin := "local all, enforced, mask = true, true, 0\n"
+	begin := late(fmt.Sprintf("ARGV[%d]", at+1)) + "local all, enforced, mask = true, true, 0\n"
 	if sh.misses {
-		begin = "local missed = false\n" + begin
+		begin += "local missed = false\n"
 		head.WriteString("if missed then return {-1, sec, usec} end\n")
 	}
 	if sh.timed {
@@ -127,6 +127,12 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 	sh.text = s.prelude + begin + head.String() + middle.String() + tail.String() + "return {mask" + reply.String() + "}\n"
 	sh.script = redis.NewScript(sh.text)
 	return sh, nil
+}
+
+// late is the line that has a script change nothing, and tell the time, once Redis' clock is past a deadline in
+// microseconds.
+func late(deadline string) string {
+	return "if sec * 1e6 + usec > tonumber(" + deadline + ") then return {-2, sec, usec} end\n"
 }
 
 // needs returns the sections that a script must have for an operation.
@@ -163,10 +169,11 @@ func (sh *shape) accepts(reply []int64) error {
 	if sh.timed {
 		want += 2
 	}
-	if sh.misses && len(reply) > 0 && reply[0] == -1 {
+	missed := len(reply) > 0 && (reply[0] == -2 || reply[0] == -1 && sh.misses)
+	if missed {
 		want = 3
 	}
-	if len(reply) != want || reply[0] < -1 || reply[0] < 0 && !sh.misses {
+	if len(reply) != want || reply[0] < 0 && !missed {
 		return &callError{reason: "script", err: fmt.Errorf("the reply is %v; want %d numbers, a mask first", reply, want)}
 	}
 	return nil
@@ -185,7 +192,9 @@ func modeOf(c *seawall.Check) int {
 }
 
 // batch returns the script that runs a section of a rule for many leases. Rules whose sections are the same
-// share it. For lease i, counting from 0, $key is KEYS[i+1], and $1 and $2 are ARGV[2i+1] and ARGV[2i+2].
+// share it. For lease i, counting from 0, $key is KEYS[i+1], and $1 and $2 are ARGV[2i+1] and ARGV[2i+2]. Behind them
+// a renewal has its deadline: one that runs when nobody waits for it any more would bring back what was released
+// since. A release is right at any time.
 func (s *shapes) batch(rule seawall.Holder, name string) (*redis.Script, error) {
 	of := section{rule.Kind(), name}
 	s.mu.RLock()
@@ -202,7 +211,11 @@ func (s *shapes) batch(rule seawall.Holder, name string) (*redis.Script, error) 
 		key: "KEYS[i]",
 		arg: func(k int) string { return fmt.Sprintf("ARGV[2 * i - %d]", 2-k) },
 	}
-	text = s.prelude + "for i = 1, #KEYS do\n" + v.fill(text) + "end\nreturn #KEYS\n"
+	deadline := ""
+	if name == "renew" {
+		deadline = late("ARGV[2 * #KEYS + 1]")
+	}
+	text = s.prelude + deadline + "for i = 1, #KEYS do\n" + v.fill(text) + "end\nreturn #KEYS\n"
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.batches == nil {

@@ -22,8 +22,9 @@ const askAgain = linger + 500*time.Microsecond
 
 // Config configures a Store.
 type Config struct {
-	// Client is the connection to Redis, to one server or to one behind Sentinel; see Options. A client of a
-	// Cluster or a Ring is refused. The Store does not close it. Required.
+	// Client is the connection to Redis, to one server or to one behind Sentinel, with the options that NewClient
+	// gives it or others that are safe. A client of a Cluster or a Ring is refused. The Store does not close it.
+	// Required.
 	Client redis.UniversalClient
 	// Namespace separates this service and environment from others on the same Redis, for example
 	// "payments-prod": 1 to 32 lower-case letters, digits, '-' or '_', beginning with a letter. Required.
@@ -45,14 +46,15 @@ type Store struct {
 	now       func() time.Time
 	stepped   bool // tests only: scripts are given the clock
 	lastID    atomic.Uint64
-	// clockOffset is what Redis' clock was ahead of this instance's when a script last turned down a guess of it.
-	clockOffset atomic.Int64
-	calls       calls
-	ledger      seawall.Ledger
-	releases    releases
-	renewing    time.Duration // how often leases are looked through
-	renewals    sync.RWMutex  // held to renew; read-held to release along with calls
-	members     members
+	clock     clock
+	calls     calls
+	ledger    seawall.Ledger
+	releases  releases
+	renewing  time.Duration // how often leases are looked through
+	renewals  sync.RWMutex  // held to renew; read-held to release along with calls
+	renewWait time.Duration // for the answer to one renewal
+	members   members
+	probe     *redis.Script
 
 	preparation preparation
 
@@ -67,6 +69,8 @@ var (
 	_ seawall.Store    = (*Store)(nil)
 	_ seawall.Member   = (*Store)(nil)
 	_ seawall.Preparer = (*Store)(nil)
+	_ seawall.Prober   = (*Store)(nil)
+	_ seawall.Claimer  = (*Store)(nil)
 )
 
 // New returns a Store and starts its heartbeats and releases; Close ends them. It does not wait for Redis,
@@ -82,18 +86,17 @@ func New(cfg Config) (*Store, error) {
 
 func newStore(cfg Config) (*Store, error) {
 	if cfg.Client == nil {
-		return nil, errors.New("redisstore: Config.Client is nil; want a go-redis client, see Options")
+		return nil, errors.New("redisstore: Config.Client is nil; want a go-redis client, see NewClient")
 	}
-	switch cfg.Client.(type) {
-	case *redis.ClusterClient, *redis.Ring:
-		return nil, fmt.Errorf("redisstore: Config.Client is a %T; want a client of one server, or of one behind Sentinel", cfg.Client)
+	options, err := checkClient(cfg.Client)
+	if err != nil {
+		return nil, err
 	}
 	if err := seawall.ValidName("namespace", cfg.Namespace); err != nil {
 		return nil, fmt.Errorf("redisstore: Config.Namespace: %w", err)
 	}
 	var compact *compactNames
 	if cfg.Compact != nil {
-		var err error
 		if compact, err = newCompactNames(cfg.Compact, cfg.Namespace); err != nil {
 			return nil, err
 		}
@@ -109,7 +112,9 @@ func newStore(cfg Config) (*Store, error) {
 		log:       cfg.Logger,
 		shapes:    shapes{prelude: prelude},
 		renewing:  renewEvery,
-		now:       time.Now,
+		now:       steady(),
+		renewWait: min(batchTimeout, options.ReadTimeout),
+		probe:     redis.NewScript(probeLua),
 		stop:      make(chan struct{}),
 		ended:     make(chan struct{}),
 	}
@@ -184,7 +189,7 @@ func (s *Store) hold(checks []seawall.Check) {
 func (s *Store) claimAll(checks []seawall.Check) {
 	for i := range checks {
 		if l, ok := leaseOf(&checks[i]); ok {
-			s.releases.claim(l)
+			s.releases.claim(true, l)
 		}
 	}
 }
@@ -209,7 +214,7 @@ func (s *Store) timed(args []any) []any {
 
 func (s *Store) env() seawall.Env {
 	return seawall.Env{
-		Now:      s.now().UnixNano() + s.clockOffset.Load(),
+		Now:      s.clock.at(s.now()),
 		Capacity: s.members.capacity(), Instance: s.instance,
 	}
 }

@@ -1,0 +1,89 @@
+package redisstore
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/seawall-go/seawall"
+)
+
+const (
+	// lateness is how much longer than its caller waits a call may be under way before a script takes it for late,
+	// at most: room for what is not known of Redis' clock.
+	lateness = 100 * time.Millisecond
+	// longWait is the deadline of a call whose caller does not say how long it waits.
+	longWait = time.Second
+	// refresh is how old a good sample may get before any other replaces it: clocks drift.
+	refresh = 10 * time.Second
+)
+
+// steady returns this instance's clock: no setting of the system's clock changes it.
+func steady() func() time.Time {
+	base := time.Now()
+	return func() time.Time { return base.Add(time.Since(base)) }
+}
+
+// clock knows how far Redis' clock is ahead of this instance's, from scripts and heartbeats that told the time. The
+// zero clock knows nothing. It is safe for concurrent use.
+type clock struct {
+	sample atomic.Pointer[sample]
+}
+
+// sample is an offset in nanoseconds that is off by margin at most, since Redis told its time at some moment between
+// question and answer.
+type sample struct {
+	offset, margin int64
+	taken          time.Time
+}
+
+// learn takes in that Redis' clock was at, in nanoseconds, at some moment between sent and received. The sample with
+// the least margin wins, unless it is old, or the two contradict each other: then a clock was set.
+func (c *clock) learn(sent, received time.Time, at int64) {
+	half := received.Sub(sent) / 2
+	now := &sample{offset: at - sent.Add(half).UnixNano(), margin: int64(half) + 1000, taken: received}
+	for {
+		known := c.sample.Load()
+		if known != nil && now.margin > known.margin && received.Sub(known.taken) < refresh && agree(known, now) {
+			return
+		}
+		if c.sample.CompareAndSwap(known, now) {
+			return
+		}
+	}
+}
+
+// agree tells whether both can be true.
+func agree(a, b *sample) bool {
+	d := a.offset - b.offset
+	return max(d, -d) <= a.margin+b.margin
+}
+
+// known tells whether anything has been learnt.
+func (c *clock) known() bool { return c.sample.Load() != nil }
+
+// at is what Redis' clock says at a moment of this instance's, in nanoseconds, as far as is known.
+func (c *clock) at(now time.Time) int64 {
+	if known := c.sample.Load(); known != nil {
+		return now.UnixNano() + known.offset
+	}
+	return now.UnixNano()
+}
+
+// deadline is until when a call that is sent at a moment may run, in microseconds of Redis' clock. While that is not
+// known it is 0: every call is late then, and tells the time.
+func (c *clock) deadline(sent time.Time, within time.Duration) int64 {
+	if !c.known() {
+		return 0
+	}
+	return (c.at(sent) + int64(within)) / 1000
+}
+
+// grace is how long after it was sent a call may run.
+func grace(ctx context.Context) time.Duration {
+	wait := seawall.Patience(ctx)
+	if wait == 0 {
+		return longWait
+	}
+	return wait + min(wait, lateness)
+}

@@ -1,0 +1,37 @@
+package redisstore
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+
+	"github.com/seawall-go/seawall"
+)
+
+//go:embed probe.lua
+var probeLua string
+
+// Probe implements seawall.Prober: it runs a script that reads the clock and writes, as decisions do, so that it finds
+// Redis unfit when they would.
+func (s *Store) Probe(ctx context.Context) (err error) {
+	defer caught(&err)
+	sent := s.now()
+	reply, err := s.probe.Run(ctx, s.client, []string{s.fleetName("probe")}).Int64Slice()
+	if err != nil {
+		return classify(err)
+	}
+	if len(reply) != 2 {
+		return &callError{reason: "script", err: errors.New("a probe's reply is no time")}
+	}
+	s.heard(sent, nanos(reply))
+	return nil
+}
+
+// Claim implements seawall.Claimer.
+func (s *Store) Claim(leases ...seawall.Lease) {
+	now := s.now()
+	for _, l := range leases {
+		s.ledger.Add(l, now)
+	}
+	s.releases.claim(false, leases...)
+}
