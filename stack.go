@@ -1,10 +1,8 @@
 package seawall
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"sync"
 	"time"
@@ -203,26 +201,4 @@ func ask(g Gate, r *Request) (m Mode) {
 		}
 	}()
 	return g(r)
-}
-
-// closer is what a store that works in the background has.
-type closer interface {
-	Close(ctx context.Context) error
-}
-
-// Close stops what the layers and the store do in the background: the layers' samplers first, then the
-// store, which gives back what it holds and leaves the fleet. Call it when no request is in flight any
-// more; it returns when ctx is done at the latest. Stacks that share a store must not close it under each
-// other: close the layers and the store yourself then.
-func (s *Stack) Close(ctx context.Context) error {
-	var errs []error
-	for _, l := range s.layers {
-		if c, ok := l.Layer.(io.Closer); ok {
-			errs = append(errs, c.Close())
-		}
-	}
-	if c, ok := s.store.(closer); ok {
-		errs = append(errs, c.Close(ctx))
-	}
-	return errors.Join(errs...)
 }

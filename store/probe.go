@@ -44,6 +44,10 @@ func (f *Failover) probes() {
 		case <-f.stop:
 			return
 		}
+		if !f.Open() { // it was known already
+			continue
+		}
+		began := time.Now()
 		f.say()
 		for f.Open() {
 			timer := time.NewTimer(probeEvery/2 + rand.N(probeEvery))
@@ -55,6 +59,7 @@ func (f *Failover) probes() {
 			}
 			f.probe()
 		}
+		f.log.Info("seawall: the shared store is asked again", "store", f.String(), "after", time.Since(began).Round(time.Millisecond))
 	}
 }
 
@@ -68,8 +73,8 @@ func (f *Failover) probe() {
 		*breaker
 		wait time.Duration
 	}{{f.quick, f.wait}, {f.patient, f.waitClosed}} {
-		if b.isOpen() && b.probed(err == nil && slowest <= b.wait) {
-			f.log.Info("seawall: the shared store is asked again", "store", f.String(), "answered_within", slowest)
+		if b.isOpen() {
+			b.probed(err == nil && slowest <= b.wait)
 		}
 	}
 }
