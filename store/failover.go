@@ -168,7 +168,9 @@ func (f *Failover) ask(ctx context.Context, dst []seawall.Result, checks []seawa
 // panicError is a panic in the shared store.
 type panicError struct{ value any }
 
-func (e *panicError) Error() string  { return fmt.Sprintf("store: panic in the shared store: %v", e.value) }
+func (e *panicError) Error() string {
+	return fmt.Sprintf("store: panic in the shared store: %v", e.value)
+}
 func (e *panicError) Reason() string { return "panic" }
 
 // Release implements seawall.Store.
