@@ -43,6 +43,14 @@ proof: deps ## long runs of the proof: models, linearizability, four processes, 
 memory: deps ## bytes per caller on a real Redis, for every rule and both kinds of names
 	SEAWALL_REQUIRE_REDIS=1 go test -run '^$$' -bench Memory -benchtime 1x -timeout 10m ./store/redisstore
 
+.PHONY: faults
+faults: deps ## every fault at full length, and docs/faults.md (half an hour)
+	cd internal/faults && SEAWALL_REQUIRE_REDIS=1 SEAWALL_FAULTS=long SEAWALL_FAULTS_DOC=$(CURDIR)/docs/faults.md go test -count=1 -timeout 60m -v ./...
+
+.PHONY: outage
+outage: deps ## Seawall beside its peers while Redis is away, the tables of docs/faults.md (two minutes)
+	cd internal/bench && SEAWALL_REQUIRE_REDIS=1 SEAWALL_OUTAGE_DOC=../../docs/faults.md go test -run TestPeersInAnOutage -count=1 -timeout 30m -v .
+
 .PHONY: plots
 plots: ## draw the figures and write the tables of docs/algorithms.md
 	cd internal/plots && go run . -docs ../../docs

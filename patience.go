@@ -12,8 +12,12 @@ const slicesOfWait = 5
 // Patience is how long the caller of a store's method waits for it, as far as ctx tells: what a Stack waits, or
 // until the deadline; 0 if it does not tell.
 func Patience(ctx context.Context) time.Duration {
-	if wait, ok := ctx.Value(waitKey{}).(time.Duration); ok {
-		return wait
+	p, ok := ctx.(*patience)
+	if !ok {
+		p, ok = ctx.Value(waitKey{}).(*patience)
+	}
+	if ok {
+		return p.wait
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		return max(1, time.Until(deadline))
@@ -21,7 +25,7 @@ func Patience(ctx context.Context) time.Duration {
 	return 0
 }
 
-// waitKey is under which a patience knows its wait.
+// waitKey is under which a patience is found in contexts that were made from it.
 type waitKey struct{}
 
 // patience is a context that is done after a wait in which this process could have read an answer. The wait
@@ -31,7 +35,7 @@ type waitKey struct{}
 // its parent does.
 type patience struct {
 	parent context.Context // for values
-	wait   any             // time.Duration
+	wait   time.Duration
 	slice  time.Duration
 
 	mu      sync.Mutex
@@ -97,7 +101,7 @@ func (p *patience) Deadline() (deadline time.Time, ok bool) { return time.Time{}
 // Value implements context.Context.
 func (p *patience) Value(key any) any {
 	if key == (waitKey{}) {
-		return p.wait
+		return p
 	}
 	return p.parent.Value(key)
 }

@@ -94,19 +94,28 @@ func saysNothing(err error) bool {
 	return reason == "script" || reason == "panic" || errors.Is(err, context.Canceled)
 }
 
+// allowed is a call that may be made.
+type allowed struct {
+	b    *breaker
+	done func(error)
+}
+
+// report says what came of the call.
+func (a allowed) report(err error) {
+	if err != nil {
+		a.b.last.Store(&err)
+	}
+	a.done(err)
+}
+
 // allow returns where to report the outcome of a call, or why there must be none.
-func (b *breaker) allow() (report func(error), refused *openError) {
+func (b *breaker) allow() (call allowed, refused *openError) {
 	if cb := b.closed.Load(); cb != nil {
 		if done, err := cb.Allow(); err == nil {
-			return func(err error) {
-				if err != nil {
-					b.last.Store(&err)
-				}
-				done(err)
-			}, nil
+			return allowed{b, done}, nil
 		}
 	}
-	return nil, b.why.Load()
+	return allowed{}, b.why.Load()
 }
 
 // isOpen tells whether the store is not asked.

@@ -23,8 +23,8 @@ func (b because) Reason() string { return string(b) }
 // fail reports n failures at once, of calls that were allowed.
 func fail(b *breaker, n int, err error) {
 	for range n {
-		if report, refused := b.allow(); refused == nil {
-			report(err)
+		if call, refused := b.allow(); refused == nil {
+			call.report(err)
 		}
 	}
 }
@@ -113,11 +113,11 @@ func TestOnlyProbesCloseABreaker(t *testing.T) {
 			_, refused := b.allow()
 			require.NotNil(t, refused)
 		}
-		early(nil)
+		early.report(nil)
 		assert.True(t, b.isOpen(), "a late success is no probe")
 		assert.True(t, b.probed(true))
 		assert.False(t, b.isOpen())
-		early(because("timeout"))
+		early.report(because("timeout"))
 		lost := 0
 		for range 100 {
 			_, refused := b.allow()
@@ -195,7 +195,7 @@ func TestABreakerUnderRace(t *testing.T) {
 		}
 	}
 	require.False(t, b.isOpen())
-	report, refused := b.allow()
+	call, refused := b.allow()
 	require.Nil(t, refused)
-	report(nil)
+	call.report(nil)
 }

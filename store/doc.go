@@ -1,8 +1,29 @@
 // Package store is the room of the stores: memstore in process, redisstore on Redis, and storetest, the
 // suite that every store must pass. What wraps any store lives in this package.
 //
-// [Failover] stands in front of a shared store. What an instance knows by itself, it need not ask for: how
-// many slots its own requests hold. So when the shared store does not answer in time, slots are decided by
-// this instance's share of them, and nobody gets past a cap because Redis was slow for a moment. Rates are
-// let pass, except those that fail closed.
+// # Failover
+//
+// [Failover] stands in front of a shared store, and answers for it when that fails or is too late: each check by the
+// failure policy of its limit.
+//
+//   - FailLocal, the default, decides by this instance's share. A rate is divided by the number of instances last seen
+//     ([FailoverConfig.ExpectedInstances] before any was), and starts from what was last seen to remain; a bucket keeps
+//     room for one token at least, so that with fewer tokens than instances the fleet's burst is one each. Slots are
+//     counted as they are really held by this instance, whoever granted them; of the fleet's, an instance has its own
+//     workers. A limit smaller than the fleet has shares for as many instances as it allows, others for each caller.
+//   - FailOpen admits.
+//   - FailClosed refuses, and nothing else of the request commits.
+//
+// While the shared store answers, the local one is kept in step with it: slots are counted in both, and what remains
+// of a rate is noted. What the local one grants is made known to the shared one when that is back.
+//
+// A circuit breaker ends the asking: ten calls in a row have failed, over 50 ms at least. From then on a decision
+// touches no socket, and a probe, which is a script as decisions are, looks twice a second, jittered. Five answers in
+// a row, each within the wait of a decision, close the breaker; requests never do. One that opened again and again
+// within a minute wants more. Requests that meet a limit that fails closed wait longer, and have a breaker of their
+// own, so that a slow store is no outage of logins. An error that is a rule's fault, or one key's, opens none.
+//
+// # DenyCache
+//
+// [DenyCache] answers what is known to be exhausted without asking, until it is not, a second at most.
 package store

@@ -13,7 +13,8 @@ import (
 	"github.com/seawall-go/seawall/store/redisstore"
 )
 
-// On Redis, with an embedded store to decide slots by when Redis is late. Redis need not be there yet.
+// On Redis, with an embedded store to decide by when Redis is late or gone, and a cache of denials in front. Redis need
+// not be there yet.
 func ExampleNewFailover() {
 	stack, client, err := onRedis("redis://127.0.0.1:6379")
 	if err != nil {
@@ -37,10 +38,14 @@ func onRedis(url string) (*seawall.Stack, *redis.Client, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	cached, err := store.NewDenyCache(store.DenyCacheConfig{Store: both})
+	if err != nil {
+		return nil, nil, err
+	}
 	inFlight, err := concurrency.New(concurrency.Config{MaxInFlight: 20})
 	if err != nil {
 		return nil, nil, err
 	}
-	stack, err := seawall.New(seawall.Config{Store: both}, inFlight)
+	stack, err := seawall.New(seawall.Config{Store: cached}, inFlight)
 	return stack, client, err
 }

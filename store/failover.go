@@ -133,12 +133,12 @@ func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 	if closed {
 		b = f.patient
 	}
-	report, refused := b.allow()
+	call, refused := b.allow()
 	if refused != nil {
 		return f.decide(dst, checks, closed, true), refused
 	}
 	results, err := f.ask(ctx, dst, checks)
-	report(err)
+	call.report(err)
 	if err != nil {
 		return f.decide(dst, checks, closed, false), err
 	}

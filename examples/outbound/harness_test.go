@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	redis.SetLogger(mute{})
+	logging.Disable()
 	_ = flag.Set("test.parallel", "6") // most of these tests wait most of the time; the command line still wins
 	goleak.VerifyTestMain(m)
 }

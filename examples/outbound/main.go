@@ -19,7 +19,7 @@ import (
 	"time"
 	_ "time/tzdata" // containers often have none
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 )
 
 func main() {
-	redis.SetLogger(mute{})
+	logging.Disable() // of go-redis, which writes a line for every failed dial: the worker says once that Redis is gone
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -47,11 +47,6 @@ func main() {
 		os.Exit(code) //nolint:gocritic // nothing is held any more
 	}
 }
-
-// mute keeps go-redis from writing a line for every failed dial: the worker says once that Redis is gone.
-type mute struct{}
-
-func (mute) Printf(context.Context, string, ...any) {}
 
 // run works until the budget is spent or ctx is done, alone or by worker processes with the same args.
 func run(ctx context.Context, o options, args []string, out io.Writer) error {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(quiet{})
+	logging.Disable()
 	goleak.VerifyTestMain(m)
 }
 

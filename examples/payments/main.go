@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/flags"
@@ -32,8 +33,9 @@ import (
 )
 
 const (
-	// bootGrace is how long /healthz waits for the store before it answers 200 without it.
-	bootGrace = time.Second
+	// bootGrace is how long /healthz waits for the store before it answers 200 without it: within a second of the
+	// process's start.
+	bootGrace = 800 * time.Millisecond
 	// drain bounds how long a stopping instance waits for its handlers: the longest work, and a little.
 	drain = (maxWork + 5_000) * time.Millisecond
 	// goodbye bounds how long it then takes to give back what it holds and leave the fleet.
@@ -41,7 +43,7 @@ const (
 )
 
 func main() {
-	redis.SetLogger(quiet{})
+	logging.Disable() // of go-redis, which writes a line for every failed dial: the store says once that Redis is gone
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -53,11 +55,6 @@ func main() {
 		os.Exit(2) //nolint:gocritic // nothing is held any more
 	}
 }
-
-// quiet keeps go-redis from writing a line for every failed dial: the store says once that Redis is gone.
-type quiet struct{}
-
-func (quiet) Printf(context.Context, string, ...any) {}
 
 // run serves until ctx is done, then stops accepting, finishes, gives back what it holds and leaves the
 // fleet.
@@ -108,6 +105,9 @@ type app struct {
 	store  fullStore
 	client redis.UniversalClient
 	flags  *flags.Flags
+
+	failover  *store.Failover  // of Redis, if there is Redis
+	denyCache *store.DenyCache // in front of it
 }
 
 // newFlags follows the file, or has the defaults in code without one.
@@ -126,7 +126,7 @@ type fullStore interface {
 	Close(ctx context.Context) error
 }
 
-// newStore returns the embedded store, or Redis with the embedded one to fall back on.
+// newStore returns the embedded store, or Redis with the embedded one to fall back on, behind a cache of denials.
 func (a *app) newStore(o options) (fullStore, error) {
 	embedded := memstore.New(memstore.Config{})
 	if o.redis == nil {
@@ -137,7 +137,11 @@ func (a *app) newStore(o options) (fullStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.NewFailover(store.FailoverConfig{Shared: shared, Local: embedded})
+	if a.failover, err = store.NewFailover(store.FailoverConfig{Shared: shared, Local: embedded}); err != nil {
+		return nil, err
+	}
+	a.denyCache, err = store.NewDenyCache(store.DenyCacheConfig{Store: a.failover})
+	return a.denyCache, err
 }
 
 func newApp(ctx context.Context, o options) (_ *app, err error) {
@@ -159,9 +163,13 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	}
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	telemetry, err := middleware.NewTelemetry(middleware.TelemetryConfig{
+	observed := middleware.TelemetryConfig{
 		Registerer: metrics, StoreName: a.store.String(), Fleet: a.store, Workers: worker, Flags: a.flags,
-	})
+	}
+	if o.redis != nil {
+		observed.Breaker, observed.DenyCache = a.failover, a.denyCache
+	}
+	telemetry, err := middleware.NewTelemetry(observed)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func openLoad(url string) (*redisstore.Store, error) {
 }
 
 // patient are timeouts for a URL.
-const patient = "?dial_timeout=60s&read_timeout=60s&write_timeout=60s&pool_timeout=60s"
+const patient = "?dial_timeout=10s&read_timeout=10s&write_timeout=10s&pool_timeout=10s"
 
 // load is a limit that all workers try to exceed, for a time.
 type load struct {

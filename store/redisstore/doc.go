@@ -46,6 +46,15 @@
 // Either way its leases count as held: until they are released, they are renewed, and taken as soon as Redis
 // answers. The queue is bounded; what does not fit is refused at once.
 //
+// # What runs too late
+//
+// A Redis that was frozen executes what it was sent meanwhile, whoever still waits for it. So every call, renewal and
+// heartbeat carries a deadline in Redis' time, and changes nothing behind it: twice the caller's wait, or 100 ms more
+// if that is less. How far that clock is ahead is learnt from every answer that tells the time: probes, heartbeats, and
+// scripts that ran too late. The answer that took least wins, for 10 s, unless they contradict each other; then a
+// clock was set. Before anything is known every call is late, tells the time and is sent again, which costs one hop.
+// A release has no deadline: it is right at any time.
+//
 // # Membership
 //
 // An instance announces itself every second in one hash, with its workers and what it holds of the fleet,

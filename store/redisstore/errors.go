@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"syscall"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -72,13 +71,19 @@ func classify(err error) error {
 	switch {
 	case errors.As(err, &reply):
 		reason = replyReason(reply.Error())
-	case errors.Is(err, syscall.ECONNREFUSED):
-		reason = "refused"
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &network) && network.Timeout():
 		reason = "timeout"
+	case undialled(err):
+		reason = "refused"
 	}
 	return &callError{reason: reason, err: err}
+}
+
+// undialled tells whether there was no connection, as if nobody listens there, or the name is unknown.
+func undialled(err error) bool {
+	var operation *net.OpError
+	return errors.As(err, &operation) && operation.Op == "dial"
 }
 
 // unknownOutcome tells whether a call that failed so may have been executed all the same.
@@ -87,14 +92,13 @@ func unknownOutcome(err error) bool {
 	if !errors.As(err, &call) {
 		return false
 	}
-	var dial *net.OpError
 	switch {
 	case call.unsent:
 		return false
 	case call.reason == "timeout":
 		return !errors.Is(call.err, redis.ErrPoolTimeout)
-	case errors.As(call.err, &dial):
-		return dial.Op != "dial"
+	case undialled(call.err):
+		return false
 	}
 	return call.reason == "error" || call.reason == "panic" || call.reason == "script" // which may have got half-way
 }

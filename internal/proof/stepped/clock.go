@@ -36,7 +36,7 @@ type Clock struct {
 // New returns a clock that stands still at the epoch, and lets no key expire.
 func New(t testing.TB, server *redistest.Server) *Clock {
 	t.Helper()
-	o, err := redisstore.Options(server.URL() + "?read_timeout=60s&write_timeout=60s&pool_timeout=60s")
+	o, err := redisstore.Options(server.URL() + "?read_timeout=10s&write_timeout=10s&pool_timeout=10s")
 	if err != nil {
 		t.Fatalf("stepped: %v", err)
 	}
