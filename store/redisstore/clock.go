@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// lateness is how much longer than its caller waits a call may be under way before a script takes it for late,
-	// at most: room for what is not known of Redis' clock.
-	lateness = 100 * time.Millisecond
+	// A call may be under way for longer than its caller waits, as long again within these bounds, before a script
+	// takes it for late: on busy machines a call is held up now and then, and its request was served.
+	leastLateness, mostLateness = 50 * time.Millisecond, 100 * time.Millisecond
 	// longWait is the deadline of a call whose caller does not say how long it waits.
 	longWait = time.Second
 	// refresh is how old a good sample may get before any other replaces it: clocks drift.
@@ -70,13 +70,14 @@ func (c *clock) at(now time.Time) int64 {
 	return now.UnixNano()
 }
 
-// deadline is until when a call that is sent at a moment may run, in microseconds of Redis' clock. While that is not
-// known it is 0: every call is late then, and tells the time.
+// deadline is until when a call that is sent at a moment may run, in microseconds of Redis' clock; what is not known of
+// that is added. While nothing is known it is 0: every call is late then, and tells the time.
 func (c *clock) deadline(sent time.Time, within time.Duration) int64 {
-	if !c.known() {
+	known := c.sample.Load()
+	if known == nil {
 		return 0
 	}
-	return (c.at(sent) + int64(within)) / 1000
+	return (sent.UnixNano() + known.offset + known.margin + int64(within)) / 1000
 }
 
 // grace is how long after it was sent a call may run.
@@ -85,5 +86,5 @@ func grace(ctx context.Context) time.Duration {
 	if wait == 0 {
 		return longWait
 	}
-	return wait + min(wait, lateness)
+	return wait + min(max(wait, leastLateness), mostLateness)
 }

@@ -51,6 +51,7 @@ func (s *Store) prepare(ctx context.Context) {
 			all.Go(func() { _ = s.ping(ctx) }) // what fails now is left to the requests
 		}
 		all.Wait()
+		_ = s.ping(ctx) // on a warm connection, which tells the time best
 	}
 	for i, script := range scripts {
 		if err := s.load(ctx, script); err != nil {
