@@ -45,14 +45,26 @@ func TestCloseIsInOrderAndBounded(t *testing.T) {
 			says  []string
 		}{
 			"all is well": {func() error { return nil }, func(context.Context) error { return nil }, 0, nil},
-			"a layer hangs": {func() error { <-hang; return nil }, func(context.Context) error { return errBad },
-				1050 * time.Millisecond, []string{"closing layer workershed: context deadline exceeded", "bad"}},
-			"both panic": {func() error { panic("one") }, func(context.Context) error { panic("two") },
-				0, []string{"closing layer workershed: seawall: panic: one", "closing the store: seawall: panic: two"}},
-			"the store hangs": {func() error { return errBad }, func(context.Context) error { <-hang; return nil },
-				5050 * time.Millisecond, []string{"bad", "closing the store: context deadline exceeded"}},
-			"the store keeps to its time": {func() error { return nil }, func(ctx context.Context) error { <-ctx.Done(); return errBad },
-				5 * time.Second, []string{"bad"}},
+			"a layer hangs": {
+				func() error { <-hang; return nil }, func(context.Context) error { return errBad },
+				1050 * time.Millisecond,
+				[]string{"closing layer workershed: context deadline exceeded", "bad"},
+			},
+			"both panic": {
+				func() error { panic("one") }, func(context.Context) error { panic("two") },
+				0,
+				[]string{"closing layer workershed: seawall: panic: one", "closing the store: seawall: panic: two"},
+			},
+			"the store hangs": {
+				func() error { return errBad }, func(context.Context) error { <-hang; return nil },
+				5050 * time.Millisecond,
+				[]string{"bad", "closing the store: context deadline exceeded"},
+			},
+			"the store keeps to its time": {
+				func() error { return nil }, func(ctx context.Context) error { <-ctx.Done(); return errBad },
+				5 * time.Second,
+				[]string{"bad"},
+			},
 		} {
 			order := make(chan string, 2)
 			layer := closingLayer{worker, func() error { order <- "layer"; return c.layer() }}

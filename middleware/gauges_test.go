@@ -37,12 +37,23 @@ func newFlags(t *testing.T) *flags.Flags {
 	return f
 }
 
+// wrapper is what wraps a store: a cache, and a breaker.
+type wrapper struct {
+	saved uint64
+	open  bool
+}
+
+func (w *wrapper) Saved() uint64 { return w.saved }
+func (w *wrapper) Open() bool    { return w.open }
+
 // everything has every metric of Seawall's in reg, by two requests: one that is served, and one that is
 // decided without the store, since its error is err's.
 func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Request) {
 	t.Helper()
 	m, w := memory(t, nil), workers(t, 4)
-	tel := telemetry(t, middleware.TelemetryConfig{Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), Logger: discard()})
+	tel := telemetry(t, middleware.TelemetryConfig{
+		Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), DenyCache: &wrapper{}, Breaker: &wrapper{}, Logger: discard(),
+	})
 	identify := middleware.Config{Identify: middleware.ByAPIKey(middleware.NewHasher(nil))}
 	layers := []seawall.Layer{rate(t, policy("api", 9)), slots(t, 2), fleet(t, 8), w}
 	good := serving(middleware.Stack(stack(t, seawall.Config{Store: m, Observer: tel}, layers...), identify))
@@ -73,6 +84,24 @@ func TestGauges(t *testing.T) {
 	b.Done(context.Background())
 	assert.Zero(t, value("seawall_fleet_used"))
 	assert.Zero(t, value("seawall_worker_utilization"))
+}
+
+func TestWhatWrapsTheStoreIsExported(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	w := &wrapper{saved: 41}
+	telemetry(t, middleware.TelemetryConfig{Registerer: reg, DenyCache: w, Breaker: w})
+	value := func(name string) float64 { return series(t, reg, name)[""] }
+	assert.Equal(t, 41.0, value("seawall_deny_cache_saved_total"))
+	assert.Zero(t, value("seawall_breaker_state"))
+	w.saved, w.open = 42, true
+	assert.Equal(t, 42.0, value("seawall_deny_cache_saved_total"))
+	assert.Equal(t, 1.0, value("seawall_breaker_state"))
+
+	without := prometheus.NewPedanticRegistry()
+	telemetry(t, middleware.TelemetryConfig{Registerer: without})
+	n, err := testutil.GatherAndCount(without, "seawall_deny_cache_saved_total", "seawall_breaker_state")
+	require.NoError(t, err)
+	assert.Zero(t, n)
 }
 
 func TestNewTelemetryRefusesWhatCannotWork(t *testing.T) {

@@ -210,6 +210,8 @@ func TestMetricsAreLintedAndComplete(t *testing.T) {
 		"seawall_worker_utilization":        "",
 		"seawall_shed_level":                "tier",
 		"seawall_flag_errors_total":         "",
+		"seawall_deny_cache_saved_total":    "",
+		"seawall_breaker_state":             "",
 	}, labels)
 }
 

@@ -30,6 +30,9 @@ type TelemetryConfig struct {
 	Fleet   seawall.Member
 	Workers *workershed.Shedder
 	Flags   *flags.Flags
+	// DenyCache and Breaker, where given, are exported, too: a store.DenyCache and a store.Failover.
+	DenyCache interface{ Saved() uint64 }
+	Breaker   interface{ Open() bool }
 	// Logger is told what goes wrong, at most once a second; nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -122,9 +125,12 @@ func durations(name, help string) prometheus.HistogramOpts {
 	}
 }
 
-// gauges export what the store, the worker shedder and the flags know.
+// gauges export what the store and what wraps it, the worker shedder and the flags know.
 func gauges(cfg TelemetryConfig) []prometheus.Collector {
 	var all []prometheus.Collector
+	counter := func(name, help string, f func() float64) {
+		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, f))
+	}
 	gauge := func(name, help string, labels prometheus.Labels, f func() float64) {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, f))
 	}
@@ -144,9 +150,21 @@ func gauges(cfg TelemetryConfig) []prometheus.Collector {
 		}
 	}
 	if f := cfg.Flags; f != nil {
-		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "seawall_flag_errors_total", Help: "Flag evaluations and flag files that could not be used.",
-		}, func() float64 { return float64(f.Errors()) }))
+		counter("seawall_flag_errors_total", "Flag evaluations and flag files that could not be used.",
+			func() float64 { return float64(f.Errors()) })
+	}
+	if c := cfg.DenyCache; c != nil {
+		counter("seawall_deny_cache_saved_total", "Store calls that the deny cache answered.",
+			func() float64 { return float64(c.Saved()) })
+	}
+	if b := cfg.Breaker; b != nil {
+		gauge("seawall_breaker_state", "Whether the shared store is given up for now: 0 is closed, 1 is open.", nil,
+			func() float64 {
+				if b.Open() {
+					return 1
+				}
+				return 0
+			})
 	}
 	return all
 }

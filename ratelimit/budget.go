@@ -53,7 +53,8 @@ type Answer struct {
 	RetryAfter time.Duration
 	// Remaining is the least that remains in any policy; math.MaxInt64 if none is about the request.
 	Remaining int64
-	// Policies are the results of all policies that are about the request, in their order.
+	// Policies are the results of all policies that are about the request, in their order. Those with Fallback have no
+	// numbers: a store.DenyCache did not ask for them, since another refuses.
 	Policies []PolicyAnswer
 
 	budget *Budget
@@ -161,7 +162,9 @@ func (b *Budget) ask(ctx context.Context, r *seawall.Request, op seawall.Op) (*A
 // add counts in the result of one policy.
 func (a *Answer) add(policy string, res seawall.Result) {
 	a.Policies = append(a.Policies, PolicyAnswer{policy, res})
-	a.Remaining = min(a.Remaining, res.Remaining)
+	if !res.Fallback {
+		a.Remaining = min(a.Remaining, res.Remaining)
+	}
 	if res.Admitted {
 		return
 	}

@@ -101,7 +101,7 @@ func NewFailover(cfg FailoverConfig) (*Failover, error) {
 	if f.log == nil {
 		f.log = slog.Default()
 	}
-	f.place = rand.Int64N(f.expected)
+	f.place = rand.Int64N(f.expected) //nolint:gosec // no secret
 	f.quick, f.patient = newBreaker(f.gaveUp), newBreaker(f.gaveUp)
 	f.probing.Go(f.probes)
 	return f, nil

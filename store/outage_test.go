@@ -488,7 +488,7 @@ func TestCloseDoesNotWaitForWhatHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		assert.NoError(t, in.Failover.Close(ctx))
+		assert.NoError(t, in.Close(ctx))
 		assert.Less(t, time.Since(began), time.Second)
 	})
 }

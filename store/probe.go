@@ -50,7 +50,7 @@ func (f *Failover) probes() {
 		began := time.Now()
 		f.say()
 		for f.Open() {
-			timer := time.NewTimer(probeEvery/2 + rand.N(probeEvery))
+			timer := time.NewTimer(probeEvery/2 + rand.N(probeEvery)) //nolint:gosec // no secret
 			select {
 			case <-timer.C:
 			case <-f.stop:

@@ -128,10 +128,12 @@ func allOrNothing(t *testing.T, s Subject) {
 	for range 3 {
 		r := s.apply(t, wide, slot, narrow)
 		assert.True(t, r[0].Admitted, "the wide limit alone admits")
-		assert.False(t, r[0].Committed)
-		assert.Equal(t, int64(90), r[0].Remaining, "what is left after nothing was spent")
+		assert.False(t, r[0].Committed || r[1].Committed)
+		if !r[0].Fallback { // it was asked, though it is known that another denies
+			assert.Equal(t, int64(90), r[0].Remaining, "what is left after nothing was spent")
+			assert.Equal(t, int64(4), r[1].Remaining)
+		}
 		assert.Zero(t, r[0].RetryAfter)
-		assert.Equal(t, int64(4), r[1].Remaining)
 		assert.False(t, r[2].Admitted)
 		assert.Equal(t, time.Hour, r[2].RetryAfter)
 	}
