@@ -25,7 +25,10 @@ func (l *Ledger) Add(lease Lease, now time.Time) {
 	if l.held == nil {
 		l.held = map[uint64]entry{}
 	}
-	if _, known := l.held[lease.ID]; !known && lease.Key.text == fleetText {
+	if old, known := l.held[lease.ID]; known && old.lease.Key.text == fleetText {
+		l.fleet--
+	}
+	if lease.Key.text == fleetText {
 		l.fleet++
 	}
 	l.held[lease.ID] = entry{lease, now.Add(lease.Rule.TTL() / 3)}

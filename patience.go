@@ -9,24 +9,31 @@ import (
 // slicesOfWait is into how many parts a wait is cut.
 const slicesOfWait = 5
 
-// Patience is how long the caller of a store's method waits for it, as far as ctx tells: what a Stack waits, or
-// until the deadline; 0 if it does not tell.
-func Patience(ctx context.Context) time.Duration {
-	p, ok := ctx.(*patience)
-	if !ok {
-		p, ok = ctx.Value(waitKey{}).(*patience)
-	}
-	if ok {
-		return p.wait
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		return max(1, time.Until(deadline))
-	}
-	return 0
+// Patient returns a context like those with which a Stack asks its store: it is done after a wait in which this
+// process could have read an answer, and does not end because its parent does. The function ends it.
+func Patient(parent context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	p := patient(parent, wait)
+	return p, p.stop
 }
 
-// waitKey is under which a patience is found in contexts that were made from it.
-type waitKey struct{}
+// WaitOf returns how long a Stack's context, or one from Patient, waits; ok is false if ctx comes from neither.
+func WaitOf(ctx context.Context) (wait time.Duration, ok bool) {
+	p := patienceOf(ctx)
+	if p == nil {
+		return 0, false
+	}
+	return p.wait, true
+}
+
+// Prolong has f asked, once, when the wait of a Stack's context is over: it returns how much longer to wait. It is
+// called on another goroutine, while the store is waiting. On other contexts it does nothing.
+func Prolong(ctx context.Context, f func() time.Duration) {
+	if p := patienceOf(ctx); p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.more = f
+	}
+}
 
 // patience is a context that is done after a wait in which this process could have read an answer. The wait
 // is cut into slices, and a slice that ends late, because the process had no processor, counts no more than
@@ -42,7 +49,9 @@ type patience struct {
 	timer   *time.Timer
 	done    chan struct{}
 	left    int // slices
+	more    func() time.Duration
 	stopped bool
+	err     error
 }
 
 // patient returns a patience; stop must be called.
@@ -50,27 +59,64 @@ func patient(parent context.Context, wait time.Duration) *patience {
 	return &patience{parent: parent, wait: wait, slice: max(1, wait/slicesOfWait), left: slicesOfWait}
 }
 
+// patienceKey is under which a patience is found in contexts that were made from it.
+type patienceKey struct{}
+
+func patienceOf(ctx context.Context) *patience {
+	if p, ok := ctx.(*patience); ok {
+		return p
+	}
+	p, _ := ctx.Value(patienceKey{}).(*patience)
+	return p
+}
+
 func (p *patience) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.stopped {
-		return
+	if p.left--; p.left <= 0 && p.more != nil && !p.stopped {
+		f := p.more
+		p.more = nil
+		p.mu.Unlock()
+		more := asked(f)
+		p.mu.Lock()
+		p.left = int((more + p.slice - 1) / p.slice)
 	}
-	if p.left--; p.left > 0 {
+	switch {
+	case p.stopped:
+	case p.left > 0:
 		p.timer.Reset(p.slice)
-	} else {
-		p.stopped = true
+	default:
+		p.end(context.DeadlineExceeded)
+	}
+}
+
+// asked returns what f does, and nothing if it panics.
+func asked(f func() time.Duration) (more time.Duration) {
+	defer func() {
+		if recover() != nil {
+			more = 0
+		}
+	}()
+	return max(0, f())
+}
+
+// end ends the context, once.
+func (p *patience) end(err error) {
+	p.stopped, p.err = true, err
+	if p.done != nil {
 		close(p.done)
 	}
 }
 
-// stop ends the waiting.
+// stop ends the waiting, and whatever else waits for the context.
 func (p *patience) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stopped = true
 	if p.timer != nil {
 		p.timer.Stop()
+	}
+	if !p.stopped {
+		p.end(context.Canceled)
 	}
 }
 
@@ -80,7 +126,11 @@ func (p *patience) Done() <-chan struct{} {
 	defer p.mu.Unlock()
 	if p.done == nil {
 		p.done = make(chan struct{})
-		p.timer = time.AfterFunc(p.slice, p.tick)
+		if p.stopped {
+			close(p.done)
+		} else {
+			p.timer = time.AfterFunc(p.slice, p.tick)
+		}
 	}
 	return p.done
 }
@@ -89,10 +139,7 @@ func (p *patience) Done() <-chan struct{} {
 func (p *patience) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left > 0 {
-		return nil
-	}
-	return context.DeadlineExceeded
+	return p.err
 }
 
 // Deadline implements context.Context: when exactly the wait is over is not known before.
@@ -100,7 +147,7 @@ func (p *patience) Deadline() (deadline time.Time, ok bool) { return time.Time{}
 
 // Value implements context.Context.
 func (p *patience) Value(key any) any {
-	if key == (waitKey{}) {
+	if key == (patienceKey{}) {
 		return p
 	}
 	return p.parent.Value(key)

@@ -16,10 +16,12 @@ import (
 type told struct {
 	seawall.Store
 	direct, derived time.Duration
+	ok              bool
 }
 
 func (s *told) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
-	s.direct, s.derived = seawall.Patience(ctx), seawall.Patience(context.WithoutCancel(context.WithValue(ctx, s, 1)))
+	s.direct, s.ok = seawall.WaitOf(ctx)
+	s.derived, _ = seawall.WaitOf(context.WithoutCancel(context.WithValue(ctx, s, 1)))
 	return append(dst, make([]seawall.Result, len(checks))...), nil
 }
 
@@ -37,12 +39,10 @@ func TestAStoreIsToldHowLongItsCallerWaits(t *testing.T) {
 		stack.Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("a")}).Done(t.Context())
 		assert.Equal(t, wait, store.direct)
 		assert.Equal(t, wait, store.derived)
+		assert.True(t, store.ok)
 	}
-	assert.Zero(t, seawall.Patience(context.Background()))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	assert.InDelta(t, time.Hour, seawall.Patience(ctx), float64(time.Minute))
-	ctx, cancel = context.WithTimeout(context.Background(), -1)
-	defer cancel()
-	assert.Positive(t, seawall.Patience(ctx), "over, which is not the same as unknown")
+	_, ok := seawall.WaitOf(ctx)
+	assert.False(t, ok, "its caller waits as any does")
 }

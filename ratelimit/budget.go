@@ -21,7 +21,8 @@ const storeWait = 2 * time.Second
 var ErrUnknown = errors.New("it may be spent all the same")
 
 // Budget spends the quotas of a Limiter without HTTP: for calls that this program makes, and for workers. It
-// knows no modes and no failure policies: it decides, or returns an error. It is safe for concurrent use.
+// knows no modes and no failure policies: it decides, or returns an error, so a store.Failover is of no use to it. It is
+// safe for concurrent use.
 //
 // What is paid at the last moment of a window may reach the other side in its next one; leave a call's time before
 // the boundary unused if they count by their own clock. A budget lives in its store: if that loses its data,

@@ -20,8 +20,8 @@ const (
 	failing       = 50 * time.Millisecond
 	// calm is how long a breaker must have been closed until it trusts as fast as the first time.
 	calm = time.Minute
-	// wary is the most good probes in a row that a breaker waits for that opens again and again.
-	wary = 16
+	// wary is the most good probes, less the bad ones, that a breaker wants that opens again and again.
+	wary = 8
 	// forever is never reached: no timer brings a breaker into a half-open state.
 	forever = 100 * 365 * 24 * time.Hour
 )
@@ -31,12 +31,13 @@ const (
 // half-open state, in which requests would be the probes and one that gets lost would keep it open.
 type breaker struct {
 	opened func()
+	waits  atomic.Int64                                              // nanoseconds, of who asks
 	closed atomic.Pointer[gobreaker.TwoStepCircuitBreaker[struct{}]] // nil: open
 	why    atomic.Pointer[openError]
 	last   atomic.Pointer[error] // failure
 
 	mu      sync.Mutex
-	good    int // probes in a row
+	good    int // probes, less bad ones
 	again   int // openings within calm of the closing before
 	closing time.Time
 }
@@ -58,12 +59,30 @@ func (e *openError) Unwrap() error { return e.cause }
 // Undone tells that nothing was sent.
 func (e *openError) Undone() bool { return true }
 
-// newBreaker returns a closed breaker. opened is called when it opens, on the goroutine of the call that failed, and
-// must not block.
-func newBreaker(opened func()) *breaker {
+// newBreaker returns a closed breaker for calls that wait so long. opened is called when it opens, on the goroutine of
+// the call that failed, and must not block.
+func newBreaker(wait time.Duration, opened func()) *breaker {
 	b := &breaker{opened: opened}
+	b.waits.Store(int64(wait))
 	b.renew()
 	return b
+}
+
+// wait is how long its calls wait.
+func (b *breaker) wait() time.Duration { return time.Duration(b.waits.Load()) }
+
+// waitOf returns how long the caller waits; 0 is as long as it takes.
+func (b *breaker) waitOf(ctx context.Context) time.Duration {
+	if wait, ok := seawall.WaitOf(ctx); ok {
+		if b.waits.Load() != int64(wait) { // a Stack's, of which a probe must know
+			b.waits.Store(int64(wait))
+		}
+		return wait
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		return max(1, time.Until(deadline))
+	}
+	return 0
 }
 
 // renew puts a new gobreaker in place.
@@ -79,10 +98,14 @@ func (b *breaker) renew() {
 			}
 			return counts.ConsecutiveFailures >= failuresInRow && time.Since(since) >= failing
 		},
-		OnStateChange: func(string, gobreaker.State, gobreaker.State) { b.open(cb) },
+		OnStateChange: func(string, gobreaker.State, gobreaker.State) { b.open(cb, true) },
 	})
 	b.closed.Store(cb)
 }
+
+// errNeither is reported of a call that was neither good nor bad: it was answered later than others would have waited,
+// or failed for a caller who waits less than others.
+var errNeither = errors.New("neither good nor bad")
 
 // saysNothing tells whether an error says nothing about the store's health: the fault is a rule's, or in the data
 // of one key, or the caller gave up.
@@ -91,28 +114,39 @@ func saysNothing(err error) bool {
 		return false
 	}
 	reason := seawall.Reason(err)
-	return reason == "script" || reason == "panic" || errors.Is(err, context.Canceled)
+	return errors.Is(err, errNeither) || reason == "script" || reason == "panic" || errors.Is(err, context.Canceled)
 }
 
 // allowed is a call that may be made.
 type allowed struct {
-	b    *breaker
-	done func(error)
+	b     *breaker
+	done  func(error)
+	began time.Time
 }
 
-// report says what came of the call.
-func (a allowed) report(err error) {
-	if err != nil {
-		a.b.last.Store(&err)
+// report says what came of a call whose caller waits so long; 0 is as long as it takes.
+func (a allowed) report(err error, wait time.Duration) {
+	switch {
+	case err == nil:
+		if time.Since(a.began) > 2*a.b.wait() { // a process without a processor aside
+			err = errNeither
+		}
+	case wait > 0 && wait < a.b.wait() && errors.Is(err, context.DeadlineExceeded):
+		err = errNeither
+	default:
+		a.b.fault(err)
 	}
 	a.done(err)
 }
+
+// fault remembers a failure.
+func (b *breaker) fault(err error) { b.last.Store(&err) }
 
 // allow returns where to report the outcome of a call, or why there must be none.
 func (b *breaker) allow() (call allowed, refused *openError) {
 	if cb := b.closed.Load(); cb != nil {
 		if done, err := cb.Allow(); err == nil {
-			return allowed{b, done}, nil
+			return allowed{b, done, time.Now()}, nil
 		}
 	}
 	return allowed{}, b.why.Load()
@@ -121,22 +155,23 @@ func (b *breaker) allow() (call allowed, refused *openError) {
 // isOpen tells whether the store is not asked.
 func (b *breaker) isOpen() bool { return b.closed.Load() == nil }
 
-// open throws away the gobreaker that has tripped.
-func (b *breaker) open(tripped *gobreaker.TwoStepCircuitBreaker[struct{}]) {
+// open throws away a gobreaker. Counted openings make a breaker wary.
+func (b *breaker) open(closed *gobreaker.TwoStepCircuitBreaker[struct{}], counted bool) {
 	why := &openError{since: time.Now(), cause: errors.New("no error")}
 	if last := b.last.Load(); last != nil {
 		why.cause = *last
 	}
 	b.why.Store(why)
-	if !b.closed.CompareAndSwap(tripped, nil) {
+	if !b.closed.CompareAndSwap(closed, nil) {
 		return
 	}
 	b.mu.Lock()
 	b.good = 0
-	if !b.closing.IsZero() && time.Since(b.closing) < calm {
-		b.again++
-	} else {
+	switch {
+	case b.closing.IsZero() || time.Since(b.closing) >= calm:
 		b.again = 0
+	case counted:
+		b.again++
 	}
 	b.mu.Unlock()
 	b.opened()
@@ -145,18 +180,21 @@ func (b *breaker) open(tripped *gobreaker.TwoStepCircuitBreaker[struct{}]) {
 // trip opens a breaker that is closed.
 func (b *breaker) trip(cause error) {
 	if cb := b.closed.Load(); cb != nil {
-		b.last.Store(&cause)
-		b.open(cb)
+		b.fault(cause)
+		b.open(cb, false)
 	}
 }
 
-// probed reports a probe of an open breaker, and tells whether it closed it. One that opened again and again needs
-// several good ones in a row, twice as many each time.
-func (b *breaker) probed(well bool) (closed bool) {
+// probed reports a probe of an open breaker, and tells whether it closed it. One that opened again and again wants
+// several good ones more than bad ones, twice as many each time.
+func (b *breaker) probed(err error) (closed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !well {
-		b.good = 0
+	if err != nil {
+		b.good = max(0, b.good-1)
+		if why := b.why.Load(); why != nil {
+			b.why.Store(&openError{why.since, err})
+		}
 		return false
 	}
 	if b.good++; b.good < min(wary, 1<<min(10, max(0, b.again-1))) {

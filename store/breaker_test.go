@@ -24,7 +24,7 @@ func (b because) Reason() string { return string(b) }
 func fail(b *breaker, n int, err error) {
 	for range n {
 		if call, refused := b.allow(); refused == nil {
-			call.report(err)
+			call.report(err, 0)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func inBubble(t *testing.T, f func(t *testing.T, b *breaker, opened *int)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		opened := 0
-		f(t, newBreaker(func() { opened++ }), &opened)
+		f(t, newBreaker(seawall.DefaultWait, func() { opened++ }), &opened)
 	})
 }
 
@@ -80,13 +80,13 @@ func TestWhatSaysNothingOfTheStoreDoesNotOpenABreaker(t *testing.T) {
 		}
 		assert.False(t, b.isOpen())
 		for _, reason := range []string{"timeout", "refused", "readonly", "oom", "auth", "loading", "busy", "moved", "error"} {
-			b := newBreaker(func() {})
+			b := newBreaker(seawall.DefaultWait, func() {})
 			fail(b, failuresInRow, because(reason))
 			time.Sleep(failing)
 			fail(b, 1, because(reason))
 			assert.True(t, b.isOpen(), reason)
 		}
-		b = newBreaker(func() {})
+		b = newBreaker(seawall.DefaultWait, func() {})
 		fail(b, failuresInRow-1, context.DeadlineExceeded)
 		fail(b, 50, because("script")) // between two of a row, and no end of it
 		time.Sleep(failing)
@@ -113,11 +113,11 @@ func TestOnlyProbesCloseABreaker(t *testing.T) {
 			_, refused := b.allow()
 			require.NotNil(t, refused)
 		}
-		early.report(nil)
+		early.report(nil, 0)
 		assert.True(t, b.isOpen(), "a late success is no probe")
-		assert.True(t, b.probed(true))
+		assert.True(t, b.probed(nil))
 		assert.False(t, b.isOpen())
-		early.report(because("timeout"))
+		early.report(because("timeout"), 0)
 		lost := 0
 		for range 100 {
 			_, refused := b.allow()
@@ -132,31 +132,29 @@ func TestOnlyProbesCloseABreaker(t *testing.T) {
 
 func TestABreakerThatFlapsGetsWary(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *breaker, opened *int) {
-		for i, need := range []int{1, 1, 2, 4, 8, 16, 16} {
+		for i, need := range []int{1, 1, 2, 4, 8, 8, 8} {
 			open(b)
 			require.True(t, b.isOpen())
-			assert.False(t, b.probed(false))
+			assert.False(t, b.probed(errSlow))
 			for n := 1; n < need; n++ {
-				require.False(t, b.probed(true), "opening %d", i)
+				require.False(t, b.probed(nil), "opening %d", i)
 			}
-			if need > 1 { // a bad one begins anew
-				require.False(t, b.probed(false))
-				for n := 1; n < need; n++ {
-					require.False(t, b.probed(true), "opening %d", i)
-				}
+			if need > 1 { // a bad one undoes a good one, and no more
+				require.False(t, b.probed(errSlow), "opening %d", i)
+				require.False(t, b.probed(nil), "opening %d", i)
 			}
-			require.True(t, b.probed(true), "opening %d", i)
+			require.True(t, b.probed(nil), "opening %d", i)
 		}
 		assert.Equal(t, 7, *opened)
 		time.Sleep(calm)
 		open(b)
-		assert.True(t, b.probed(true), "after a calm time it trusts again")
+		assert.True(t, b.probed(nil), "after a calm time it trusts again")
 	})
 }
 
 // TestABreakerUnderRace has calls, probes and trips meet; in the end it works as a new one does.
 func TestABreakerUnderRace(t *testing.T) {
-	b := newBreaker(func() {})
+	b := newBreaker(seawall.DefaultWait, func() {})
 	var all sync.WaitGroup
 	stop := make(chan struct{})
 	for i := range 4 {
@@ -176,7 +174,7 @@ func TestABreakerUnderRace(t *testing.T) {
 					b.trip(errors.New("tripped"))
 				case 3:
 					if b.isOpen() {
-						b.probed(true)
+						b.probed(nil)
 					}
 				}
 			}
@@ -190,12 +188,12 @@ func TestABreakerUnderRace(t *testing.T) {
 	_, refused := b.allow()
 	require.NotNil(t, refused)
 	for range wary {
-		if b.probed(true) {
+		if b.probed(nil) {
 			break
 		}
 	}
 	require.False(t, b.isOpen())
 	call, refused := b.allow()
 	require.Nil(t, refused)
-	call.report(nil)
+	call.report(nil, 0)
 }

@@ -26,7 +26,7 @@ func TestWhoIsExhaustedCostsRedisNothing(t *testing.T) {
 	shared, err := redisstore.New(redisstore.Config{Client: client, Namespace: "test"})
 	require.NoError(t, err)
 	const wait = 10 * time.Second // however slow this machine is
-	both, err := store.NewFailover(store.FailoverConfig{Shared: shared, Local: memstore.New(memstore.Config{}), Wait: wait, WaitClosed: wait})
+	both, err := store.NewFailover(store.FailoverConfig{Shared: shared, Local: memstore.New(memstore.Config{})})
 	require.NoError(t, err)
 	c, err := store.NewDenyCache(store.DenyCacheConfig{Store: both, MaxAge: wait})
 	require.NoError(t, err)

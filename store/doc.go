@@ -8,20 +8,21 @@
 //
 //   - FailLocal, the default, decides by this instance's share. A rate is divided by the number of instances last seen
 //     ([FailoverConfig.ExpectedInstances] before any was), and starts from what was last seen to remain; a bucket keeps
-//     room for one token at least, so that with fewer tokens than instances the fleet's burst is one each. Slots are
+//     room for one token at least, so that with fewer tokens than instances the fleet's burst is one each. A request
+//     that the share would refuse waits for the shared store as long as one that meets a limit that fails closed. Slots are
 //     counted as they are really held by this instance, whoever granted them; of the fleet's, an instance has its own
 //     workers. A limit smaller than the fleet has shares for as many instances as it allows, others for each caller.
 //   - FailOpen admits.
 //   - FailClosed refuses, and nothing else of the request commits.
 //
-// While the shared store answers, the local one is kept in step with it: slots are counted in both, and what remains
-// of a rate is noted. What the local one grants is made known to the shared one when that is back.
+// While the shared store answers, slots are counted in both, and what remains of 100,000 callers' rates is noted. Slots
+// that the local one grants are made known to the shared one when that is back; tokens are not.
 //
 // A circuit breaker ends the asking: ten calls in a row have failed, over 50 ms at least. From then on a decision
-// touches no socket, and a probe, which is a script as decisions are, looks twice a second, jittered. Five answers in
-// a row, each within the wait of a decision, close the breaker; requests never do. One that opened again and again
-// within a minute wants more. Requests that meet a limit that fails closed wait longer, and have a breaker of their
-// own, so that a slow store is no outage of logins. An error that is a rule's fault, or one key's, opens none.
+// touches no socket, and a probe, which is a script as decisions are, looks twice a second, jittered. Four of five answers
+// within the wait of a decision close the breaker; requests never do. One that opened again and again within a minute
+// wants more. Requests that meet a limit that fails closed wait longer, and have a breaker of their own, so that a slow
+// store is no outage of logins. An error that is a rule's fault, or one key's, opens none.
 //
 // # DenyCache
 //

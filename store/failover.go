@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seawall-go/seawall"
@@ -20,9 +21,6 @@ type FailoverConfig struct {
 	Local Local
 	// ExpectedInstances is how many instances share the limits until the shared store has told; zero is 1.
 	ExpectedInstances int64
-	// Wait and WaitClosed are those of the seawall.Config, beyond which an answer is too late: a probe that takes
-	// longer leaves a breaker open. Zero is their default.
-	Wait, WaitClosed time.Duration
 	// Logger is told when the shared store is given up and when it is back; nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -30,10 +28,17 @@ type FailoverConfig struct {
 // Local is a store in memory that a Failover falls back on: a memstore.Store.
 type Local interface {
 	seawall.Store
-	// Lower has at most Cost of each check remain of its limit.
-	Lower(checks []seawall.Check)
+	// Assume has so much remain of the check's limit, whatever was spent here before.
+	Assume(c seawall.Check, remaining int64)
 	Close(ctx context.Context) error
 }
+
+const (
+	// maxInstances is the largest fleet that limits are divided by.
+	maxInstances = 1_000_000
+	// lastWords is how long Close waits, once its context is done, for what is about to end.
+	lastWords = 20 * time.Millisecond
+)
 
 // Failover is a seawall.Store that asks a shared store and, when that fails, decides by the failure policies of
 // the limits concerned; the package documentation says how. It is safe for concurrent use.
@@ -46,12 +51,12 @@ type Failover struct {
 	expected int64
 	place    int64 // among the expected
 	log      *slog.Logger
-	lastID   lastID // of leases, which bear the same id in both stores
+	lastID   atomic.Uint64 // of leases, which bear the same id in both stores
 	shares   shares
+	notes    *notes
 
-	wait, waitClosed time.Duration
-	quick            *breaker // of calls that wait so long
-	patient          *breaker // of those that wait longer, since a limit fails closed
+	quick   *breaker
+	patient *breaker // of calls that wait longer, since a limit fails closed
 
 	wake    chan struct{} // a breaker has opened
 	stop    chan struct{}
@@ -73,7 +78,6 @@ func NewFailover(cfg FailoverConfig) (*Failover, error) {
 	}
 	f := &Failover{
 		local: cfg.Local, expected: max(1, cfg.ExpectedInstances), log: cfg.Logger,
-		wait: cfg.Wait, waitClosed: cfg.WaitClosed,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	var ok bool
@@ -83,26 +87,19 @@ func NewFailover(cfg FailoverConfig) (*Failover, error) {
 	}); !ok {
 		return nil, fmt.Errorf("store: FailoverConfig.Shared is a %T, which is no seawall.Prober; want a store that can be probed", cfg.Shared)
 	}
-	for _, d := range []struct {
-		name  string
-		value *time.Duration
-		zero  time.Duration
-	}{{"Wait", &f.wait, seawall.DefaultWait}, {"WaitClosed", &f.waitClosed, seawall.DefaultWaitClosed}} {
-		switch {
-		case *d.value == 0:
-			*d.value = d.zero
-		case *d.value < 0:
-			return nil, fmt.Errorf("store: FailoverConfig.%s is %v; want that of the seawall.Config, or zero for %v", d.name, *d.value, d.zero)
-		}
+	if cfg.ExpectedInstances < 0 || cfg.ExpectedInstances > maxInstances {
+		return nil, fmt.Errorf("store: FailoverConfig.ExpectedInstances is %d; want 1 to %d, or zero for 1", cfg.ExpectedInstances, maxInstances)
 	}
-	if cfg.ExpectedInstances < 0 {
-		return nil, fmt.Errorf("store: FailoverConfig.ExpectedInstances is %d; want at least 1, or zero for 1", cfg.ExpectedInstances)
+	var err error
+	if f.notes, err = newNotes(); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
 	}
 	if f.log == nil {
 		f.log = slog.Default()
 	}
-	f.place = rand.Int64N(f.expected) //nolint:gosec // no secret
-	f.quick, f.patient = newBreaker(f.gaveUp), newBreaker(f.gaveUp)
+	f.place = rand.Int64N(f.expected)     //nolint:gosec // no secret
+	f.lastID.Store(rand.Uint64N(1 << 40)) //nolint:gosec // no secret; others may number leases of the same store, too
+	f.quick, f.patient = newBreaker(seawall.DefaultWait, f.gaveUp), newBreaker(seawall.DefaultWaitClosed, f.gaveUp)
 	f.probing.Go(f.probes)
 	return f, nil
 }
@@ -115,19 +112,21 @@ func (f *Failover) String() string {
 	return "store"
 }
 
-// Open tells whether the shared store is given up for now: decisions do not touch it until a probe has found it well.
+// Open tells whether the shared store is given up for now, by all or by those who wait longer for it: until a probe has
+// found it well their decisions do not touch it.
 func (f *Failover) Open() bool { return f.quick.isOpen() || f.patient.isOpen() }
 
 // Apply implements seawall.Store. If the shared store fails, or is given up, it returns the local results and the
 // error.
 func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
-	closed := false
+	closed, blocked := false, false
 	for i := range checks {
 		c := &checks[i]
-		if _, ok := c.Rule.(seawall.Holder); ok {
-			c.ID = f.lastID.next()
+		if _, ok := c.Rule.(seawall.Holder); ok && c.ID == 0 {
+			c.ID = f.lastID.Add(1)
 		}
 		closed = closed || failsClosed(c)
+		blocked = blocked || blocks(c)
 	}
 	b := f.quick
 	if closed {
@@ -135,12 +134,16 @@ func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 	}
 	call, refused := b.allow()
 	if refused != nil {
-		return f.decide(dst, checks, closed, true), refused
+		return f.decide(dst, checks, closed || blocked, true), refused
+	}
+	wait := b.waitOf(ctx)
+	if !closed {
+		seawall.Prolong(ctx, func() time.Duration { return f.prolong(checks) })
 	}
 	results, err := f.ask(ctx, dst, checks)
-	call.report(err)
+	call.report(err, wait)
 	if err != nil {
-		return f.decide(dst, checks, closed, false), err
+		return f.decide(dst, checks, closed || blocked, false), err
 	}
 	f.mirror(checks, results[len(dst):])
 	return results, nil
@@ -149,6 +152,12 @@ func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 // failsClosed tells whether the check refuses if the shared store cannot be asked.
 func failsClosed(c *seawall.Check) bool {
 	return !c.Advisory && c.Limit.OnFailure() == seawall.FailClosed
+}
+
+// blocks tells whether the check refuses whatever is asked.
+func blocks(c *seawall.Check) bool {
+	fixed, ok := c.Rule.(seawall.Constant)
+	return ok && !c.Advisory && !c.CountOnly && c.Op == seawall.Spend && !fixed.Answer().Admitted
 }
 
 // ask asks the shared store. A panic in it is an error.
@@ -204,15 +213,20 @@ func (f *Failover) Fleet() seawall.Fleet {
 // Close that failed may be repeated.
 func (f *Failover) Close(ctx context.Context) error {
 	f.stopped.Do(func() { close(f.stop) })
+	ended := make(chan struct{})
+	go func() { f.probing.Wait(); close(ended) }()
 	var errs []error
 	if c, ok := f.shared.(interface {
 		Close(ctx context.Context) error
 	}); ok {
 		errs = append(errs, c.Close(ctx))
 	}
+	if ctx.Err() != nil { // what needs a moment is not blamed for what took all the time
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+	}
 	errs = append(errs, f.local.Close(ctx))
-	ended := make(chan struct{})
-	go func() { f.probing.Wait(); close(ended) }()
 	select {
 	case <-ended:
 	case <-ctx.Done():

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/seawall-go/seawall"
 )
@@ -12,93 +13,106 @@ func sharer(c *seawall.Check) (s seawall.Sharer, ok bool) {
 	return s, ok && c.Limit.OnFailure() == seawall.FailLocal
 }
 
-// slot returns the rule of a check whose slots are counted locally.
-func slot(c *seawall.Check) (s seawall.Sharer, ok bool) {
-	if _, holds := c.Rule.(seawall.Holder); !holds || c.Op != seawall.Spend {
-		return nil, false
-	}
-	return sharer(c)
+// holds tells whether a check takes a slot.
+func holds(c *seawall.Check) bool {
+	_, ok := c.Rule.(seawall.Holder)
+	return ok && c.Op == seawall.Spend
 }
 
-// decide answers without the shared store, by its failure policy for each check. Behind a limit that fails closed
+// own returns the check on this instance's share of a limit. A rate's starts from what the shared store said last.
+func (f *Failover) own(c *seawall.Check, s seawall.Sharer) seawall.Check {
+	place, n := f.placeOf(c.Key)
+	own := *c
+	own.Rule = f.shares.rule(s, place, n)
+	if _, ok := c.Rule.(seawall.Holder); !ok {
+		if remaining, ok := f.notes.read(c); ok {
+			f.local.Assume(own, seawall.Portion(remaining, place, n))
+		}
+	}
+	return own
+}
+
+// decide answers without the shared store, by its failure policy for each check. Behind what refuses in any case
 // nothing commits. Unasked tells that the shared store does not know of the checks.
-func (f *Failover) decide(dst []seawall.Result, checks []seawall.Check, closed, unasked bool) []seawall.Result {
+func (f *Failover) decide(dst []seawall.Result, checks []seawall.Check, refused, unasked bool) []seawall.Result {
 	base := len(dst)
-	for range checks {
+	var asked []seawall.Check
+	for i := range checks {
 		dst = append(dst, seawall.Result{Admitted: true, Fallback: true})
-	}
-	if closed {
-		return dst
-	}
-	var buf [6]seawall.Check
-	asked := buf[:0]
-	for i := range checks {
-		if s, ok := sharer(&checks[i]); ok && checks[i].Op <= seawall.Peek {
-			c := checks[i]
-			place, n := f.placeOf(c.Key)
-			c.Rule = f.shares.rule(s, place, n)
-			asked = append(asked, c)
+		if s, ok := sharer(&checks[i]); ok && !refused && checks[i].Op <= seawall.Peek {
+			asked = append(asked, f.own(&checks[i], s))
 		}
 	}
-	if len(asked) == 0 {
+	if refused {
 		return dst
 	}
-	var res [6]seawall.Result
-	local, err := f.local.Apply(context.Background(), res[:0], asked)
-	if err != nil { // it is closed
-		return dst
+	var local []seawall.Result
+	if len(asked) > 0 {
+		var err error
+		if local, err = f.local.Apply(context.Background(), make([]seawall.Result, 0, len(asked)), asked); err != nil { // it is closed
+			return dst
+		}
 	}
 	for i := range checks {
-		c := &checks[i]
-		if _, ok := sharer(c); !ok || c.Op > seawall.Peek {
-			continue
+		c, res := &checks[i], &dst[base+i]
+		held := holds(c) && !c.Advisory && c.Limit.OnFailure() == seawall.FailOpen
+		if _, ok := sharer(c); ok && c.Op <= seawall.Peek {
+			*res, local = local[0], local[1:]
+			res.Fallback, res.Last = true, false // nobody waits for a store that is not there
+			held = holds(c) && res.Committed
 		}
-		own := local[0]
-		local = local[1:]
-		own.Fallback, own.Last = true, false // nobody waits for a store that is not there
-		dst[base+i] = own
-		if h, ok := c.Rule.(seawall.Holder); ok && own.Committed && unasked {
-			f.claim(seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID})
+		if held && unasked {
+			f.claim(c)
 		}
 	}
 	return dst
 }
 
 // claim has the shared store count a lease that was granted without it, once it is back.
-func (f *Failover) claim(l seawall.Lease) {
-	if c, ok := f.shared.(seawall.Claimer); ok {
-		c.Claim(l)
+func (f *Failover) claim(c *seawall.Check) {
+	if s, ok := f.shared.(seawall.Claimer); ok {
+		s.Claim(seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: c.Key, ID: c.ID})
 	}
 }
 
-// mirror counts in the local store what the shared one granted, and what remains of this instance's shares.
+// prolong returns how much longer a request waits for the shared store whose own decision would be a refusal: what is
+// served waits no longer for the sake of exactness, what is refused had better be refused rightly.
+func (f *Failover) prolong(checks []seawall.Check) time.Duration {
+	for i := range checks {
+		c := &checks[i]
+		s, ok := sharer(c)
+		if !ok || c.Op != seawall.Spend || c.Advisory || c.CountOnly {
+			continue
+		}
+		own := f.own(&seawall.Check{Limit: c.Limit, Rule: c.Rule, Key: c.Key, Cost: c.Cost, Op: seawall.Peek}, s)
+		if res, err := f.local.Apply(context.Background(), nil, []seawall.Check{own}); err == nil && !res[0].Admitted {
+			return max(0, f.patient.wait()-f.quick.wait())
+		}
+	}
+	return 0
+}
+
+// mirror notes what the shared store said of rates, and counts the slots that it granted.
 //
 // While slots that were granted locally are not known to the shared store, it may grant one too many: then this
 // instance's own count refuses it, and what the request took is given back, its tokens aside.
 func (f *Failover) mirror(checks []seawall.Check, results []seawall.Result) {
-	var slots, rates [4]seawall.Check
-	granted, spent := slots[:0], rates[:0]
+	var granted []seawall.Check
 	for i := range checks {
-		c := checks[i]
-		s, ok := sharer(&c)
-		_, holds := c.Rule.(seawall.Holder)
+		c := &checks[i]
+		s, ok := sharer(c)
 		switch {
-		case ok && c.Op == seawall.Reset:
-			_, _ = f.local.Apply(context.Background(), nil, []seawall.Check{c}) // fails only if it is closed
-		case !ok || c.Op != seawall.Spend || results[i].Fallback:
-		case holds && results[i].Committed:
-			c.CountOnly = c.Advisory || c.CountOnly || !s.Bounds()
-			c.Advisory = false
-			granted = append(granted, c)
-		case !holds:
-			place, n := f.placeOf(c.Key)
-			c.Rule = f.shares.rule(s, place, n)
-			c.Cost = seawall.Portion(results[i].Remaining, place, n)
-			spent = append(spent, c)
+		case !ok || results[i].Fallback:
+		case c.Op > seawall.Peek:
+			f.notes.drop(c)
+		case holds(c) && results[i].Committed:
+			own := *c
+			own.CountOnly = c.Advisory || c.CountOnly || !s.Bounds()
+			own.Advisory = false
+			granted = append(granted, own)
+		case c.Op == seawall.Spend && !holds(c):
+			f.notes.take(c, &results[i])
 		}
-	}
-	if len(spent) > 0 {
-		f.local.Lower(spent)
 	}
 	if len(granted) > 0 {
 		f.count(granted, checks, results)
@@ -107,14 +121,14 @@ func (f *Failover) mirror(checks []seawall.Check, results []seawall.Result) {
 
 // count counts granted slots, and refuses the request if one is too many.
 func (f *Failover) count(granted, checks []seawall.Check, results []seawall.Result) {
-	var res [4]seawall.Result
-	counted, err := f.local.Apply(context.Background(), res[:0], granted)
+	counted, err := f.local.Apply(context.Background(), make([]seawall.Result, 0, len(granted)), granted)
 	if err != nil { // it is closed
 		return
 	}
 	refused := false
 	for i := range checks {
-		if _, ok := slot(&checks[i]); ok && results[i].Committed {
+		c := &checks[i]
+		if _, ok := sharer(c); ok && holds(c) && results[i].Committed {
 			if own := counted[0]; !own.Admitted {
 				results[i], refused = own, true
 			}

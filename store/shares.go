@@ -3,7 +3,6 @@ package store
 import (
 	"reflect"
 	"sync"
-	"sync/atomic"
 
 	"github.com/seawall-go/seawall"
 )
@@ -29,7 +28,7 @@ func (s *shares) rule(of seawall.Sharer, i, n int64) seawall.Rule {
 	if n == 1 {
 		return of
 	}
-	if !reflect.TypeOf(of).Comparable() {
+	if !reflect.ValueOf(of).Comparable() {
 		return of.Share(i, n)
 	}
 	sh := share{of, i, n}
@@ -53,14 +52,9 @@ func (s *shares) rule(of seawall.Sharer, i, n int64) seawall.Rule {
 // that what cannot be divided equally does not always fall to the same instances.
 func (f *Failover) placeOf(k seawall.Key) (i, n int64) {
 	fleet := f.Fleet()
-	i, n = fleet.Index, max(1, fleet.Instances)
+	i, n = fleet.Index, min(max(1, fleet.Instances), maxInstances)
 	if !fleet.Announced && n < f.expected {
 		i, n = f.place, f.expected
 	}
 	return int64((uint64(i) + k.Hash()) % uint64(n)), n
 }
-
-// lastID numbers leases.
-type lastID struct{ atomic.Uint64 }
-
-func (l *lastID) next() uint64 { return l.Add(1) }

@@ -70,7 +70,7 @@ func buildSeawall(wait time.Duration) func(t testing.TB, addr string) decide {
 		shared, err := redisstore.New(redisstore.Config{Client: closes(t, client), Namespace: "bench", Logger: quiet})
 		require.NoError(t, err)
 		failover, err := store.NewFailover(store.FailoverConfig{
-			Shared: shared, Local: memstore.New(memstore.Config{}), Wait: wait, Logger: quiet,
+			Shared: shared, Local: memstore.New(memstore.Config{}), Logger: quiet,
 		})
 		require.NoError(t, err)
 		rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{

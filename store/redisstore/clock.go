@@ -12,8 +12,9 @@ const (
 	// A call may be under way for longer than its caller waits, as long again within these bounds, before a script
 	// takes it for late: on busy machines a call is held up now and then, and its request was served.
 	leastLateness, mostLateness = 50 * time.Millisecond, 100 * time.Millisecond
-	// longWait is the deadline of a call whose caller does not say how long it waits.
-	longWait = time.Second
+	// longWait is the deadline of a call whose caller does not say how long it waits, longestWait of one who says
+	// that it waits for ever; no socket does.
+	longWait, longestWait = time.Second, time.Minute
 	// refresh is how old a good sample may get before any other replaces it: clocks drift.
 	refresh = 10 * time.Second
 )
@@ -82,9 +83,14 @@ func (c *clock) deadline(sent time.Time, within time.Duration) int64 {
 
 // grace is how long after it was sent a call may run.
 func grace(ctx context.Context) time.Duration {
-	wait := seawall.Patience(ctx)
-	if wait == 0 {
-		return longWait
+	wait, ok := seawall.WaitOf(ctx)
+	if !ok {
+		deadline, bounded := ctx.Deadline()
+		if !bounded {
+			return longWait
+		}
+		wait = max(0, time.Until(deadline))
 	}
+	wait = min(wait, longestWait)
 	return wait + min(max(wait, leastLateness), mostLateness)
 }

@@ -56,6 +56,8 @@ func replyReason(text string) string {
 		return "moved"
 	}
 	switch {
+	case strings.HasPrefix(text, "ERR unknown command"): // no Redis, or not all of it
+		return "error"
 	case strings.Contains(text, "unauthenticated"): // what a client hears that sent much before it said who it is
 		return "auth"
 	case strings.Contains(text, "max number of clients"):

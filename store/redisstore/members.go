@@ -121,6 +121,9 @@ func (s *Store) beat() error {
 	}
 	if now.Before(m.distrust) {
 		fleet.Capacity = max(fleet.Capacity, m.fleet.Capacity)
+		if fleet.Instances < m.fleet.Instances { // whose shares of a limit are as they were
+			fleet.Instances, fleet.Index = m.fleet.Instances, m.fleet.Index
+		}
 	}
 	fleet.Announced = true
 	m.fleet = fleet

@@ -20,8 +20,9 @@ const (
 	maxQueue = 100_000
 	// renewEvery is how often leases are looked through for those due; a third of the shortest TTL.
 	renewEvery = 333 * time.Millisecond
-	// backoff is how long failed releases wait before they are tried again.
-	backoff = 100 * time.Millisecond
+	// backoff is how long failed releases wait before they are tried again, at first; twice as long each time, up to
+	// maxBackoff.
+	backoff, maxBackoff = 100 * time.Millisecond, time.Second
 	// batchTimeout bounds one call of the queue.
 	batchTimeout = time.Second
 )
@@ -184,6 +185,7 @@ func (s *Store) Release(ctx context.Context, leases ...seawall.Lease) error {
 func (s *Store) releaseLoop() {
 	renew := time.NewTicker(s.renewing)
 	defer renew.Stop()
+	wait := backoff
 	for {
 		select {
 		case <-s.releases.wake:
@@ -193,8 +195,13 @@ func (s *Store) releaseLoop() {
 			if more {
 				s.releases.signal() // one batch a turn, or steady releases would leave no turn to renewals
 			}
-			if !(sent && claimed) && s.closing(backoff) {
-				return
+			if sent && claimed {
+				wait = backoff
+			} else {
+				if s.closing(wait) {
+					return
+				}
+				wait = min(2*wait, maxBackoff)
 			}
 		case <-renew.C:
 			s.renew()

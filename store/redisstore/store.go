@@ -2,10 +2,11 @@ package redisstore
 
 import (
 	"context"
-	"crypto/rand"
+	crypto "crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -108,7 +109,7 @@ func newStore(cfg Config) (*Store, error) {
 		client:    cfg.Client,
 		namespace: cfg.Namespace,
 		compact:   compact,
-		instance:  strings.ToLower(rand.Text()[:12]) + "-",
+		instance:  strings.ToLower(crypto.Text()[:12]) + "-",
 		log:       cfg.Logger,
 		shapes:    shapes{prelude: prelude},
 		renewing:  renewEvery,
@@ -118,6 +119,7 @@ func newStore(cfg Config) (*Store, error) {
 		stop:      make(chan struct{}),
 		ended:     make(chan struct{}),
 	}
+	s.lastID.Store(rand.Uint64N(1 << 40)) //nolint:gosec // no secret; others may number leases of this store, too
 	s.calls.init()
 	s.releases.init()
 	s.members.init()
