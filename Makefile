@@ -34,7 +34,7 @@ test: deps ## run all tests with the race detector, on real redis-servers that t
 .PHONY: proof
 proof: deps ## long runs of the proof: models, linearizability, four processes, fuzzing (half an hour)
 	cd internal/proof && SEAWALL_REQUIRE_REDIS=1 SEAWALL_PROOF=long CGO_ENABLED=1 go test -race -timeout 60m ./...
-	@set -e; for f in .:FuzzKey ratelimit:FuzzRule ratelimit:FuzzParseRate ratelimit/policyfile:FuzzParse store/redisstore:FuzzReply; do \
+	@set -e; for f in .:FuzzKey ratelimit:FuzzRule ratelimit:FuzzParseRate ratelimit/policyfile:FuzzParse store/redisstore:FuzzReply store/redisstore:FuzzPlausible; do \
 		echo "fuzz $$f"; \
 		go test -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) "./$${f%:*}"; \
 	done
@@ -44,7 +44,7 @@ memory: deps ## bytes per caller on a real Redis, for every rule and both kinds 
 	SEAWALL_REQUIRE_REDIS=1 go test -run '^$$' -bench Memory -benchtime 1x -timeout 10m ./store/redisstore
 
 .PHONY: faults
-faults: deps ## every fault at full length, and docs/faults.md (half an hour)
+faults: deps ## every fault at full length, and docs/faults.md (ten minutes, on a machine that does nothing else)
 	cd internal/faults && SEAWALL_REQUIRE_REDIS=1 SEAWALL_FAULTS=long SEAWALL_FAULTS_DOC=$(CURDIR)/docs/faults.md go test -count=1 -timeout 60m -v ./...
 
 .PHONY: outage

@@ -137,7 +137,9 @@ func (a *app) newStore(o options) (fullStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.failover, err = store.NewFailover(store.FailoverConfig{Shared: shared, Local: embedded}); err != nil {
+	if a.failover, err = store.NewFailover(store.FailoverConfig{
+		Shared: shared, Local: embedded, ExpectedInstances: o.instances,
+	}); err != nil {
 		return nil, err
 	}
 	a.denyCache, err = store.NewDenyCache(store.DenyCacheConfig{Store: a.failover})

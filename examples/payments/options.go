@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -27,6 +29,7 @@ type options struct {
 	maxInFlight int64
 	workers     int64
 	reserve     float64
+	instances   int64 // expected until Redis has told
 }
 
 // parse reads the arguments. Its errors name the flag, the value and what is expected.
@@ -48,12 +51,20 @@ func parse(args []string, out io.Writer) (options, error) {
 			set.SetOutput(out)
 			fmt.Fprintln(out, "usage: payments [flags]")
 			set.PrintDefaults()
-			fmt.Fprintln(out, "environment:\n  SEAWALL_SECRET\n    \tkey of the hashes under which callers are stored; the same for all instances")
+			fmt.Fprintln(out, "environment:\n  SEAWALL_SECRET\n    \tkey of the hashes under which callers are stored; the same for all instances"+
+				"\n  SEAWALL_INSTANCES\n    \thow many instances share the limits until Redis has told (default 1)")
 		}
 		return o, err
 	}
 	if set.NArg() > 0 {
 		return o, fmt.Errorf("argument %q: want flags only; see -h", set.Arg(0))
+	}
+	if text := os.Getenv("SEAWALL_INSTANCES"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 1 {
+			return o, fmt.Errorf("environment SEAWALL_INSTANCES: %q; want how many instances share the limits, such as 10", text)
+		}
+		o.instances = n
 	}
 	return o, o.check(*rate, *url, *mode)
 }

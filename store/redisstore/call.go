@@ -37,7 +37,7 @@ func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check
 	}
 	for range asks {
 		sent := s.now()
-		a, err := s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx)), checks)
+		a, err := s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx, checks)), checks)
 		if err != nil {
 			return answer{}, err
 		}

@@ -10,7 +10,8 @@ import (
 
 const (
 	// A call may be under way for longer than its caller waits, as long again within these bounds, before a script
-	// takes it for late: on busy machines a call is held up now and then, and its request was served.
+	// takes it for late: on busy machines a call is held up now and then, and its request was served. Not so if a
+	// limit fails closed: then it was refused.
 	leastLateness, mostLateness = 50 * time.Millisecond, 100 * time.Millisecond
 	// longWait is the deadline of a call whose caller does not say how long it waits, longestWait of one who says
 	// that it waits for ever; no socket does.
@@ -82,7 +83,7 @@ func (c *clock) deadline(sent time.Time, within time.Duration) int64 {
 }
 
 // grace is how long after it was sent a call may run.
-func grace(ctx context.Context) time.Duration {
+func grace(ctx context.Context, checks []seawall.Check) time.Duration {
 	wait, ok := seawall.WaitOf(ctx)
 	if !ok {
 		deadline, bounded := ctx.Deadline()
@@ -92,5 +93,10 @@ func grace(ctx context.Context) time.Duration {
 		wait = max(0, time.Until(deadline))
 	}
 	wait = min(wait, longestWait)
+	for i := range checks {
+		if checks[i].Limit.OnFailure() == seawall.FailClosed && !checks[i].Advisory {
+			return wait
+		}
+	}
 	return wait + min(max(wait, leastLateness), mostLateness)
 }

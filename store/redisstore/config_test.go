@@ -76,7 +76,7 @@ func TestOptions(t *testing.T) {
 	assert.Equal(t, "user", o.Username)
 	assert.Equal(t, -1, o.MaxRetries, "a script that is retried may run twice")
 	assert.True(t, o.ContextTimeoutEnabled)
-	assert.Positive(t, o.MinIdleConns)
+	assert.Zero(t, o.MinIdleConns, "a pool that fills itself knocks hard at a Redis that has no connection left")
 	for name, d := range map[string]time.Duration{
 		"dial": o.DialTimeout, "read": o.ReadTimeout, "write": o.WriteTimeout, "pool": o.PoolTimeout,
 	} {

@@ -56,14 +56,19 @@ func replyReason(text string) string {
 		return "moved"
 	}
 	switch {
-	case strings.HasPrefix(text, "ERR unknown command"): // no Redis, or not all of it
-		return "error"
+	case strings.Contains(text, "executing the script can't"): // a command in it, or a key
+		return "auth"
 	case strings.Contains(text, "unauthenticated"): // what a client hears that sent much before it said who it is
 		return "auth"
 	case strings.Contains(text, "max number of clients"):
 		return "busy"
 	}
-	return "script"
+	for _, fault := range []string{"WRONGTYPE", "NOSCRIPT", "user_script", "running script", "compiling script"} {
+		if strings.Contains(text, fault) {
+			return "script"
+		}
+	}
+	return "error"
 }
 
 func classify(err error) error {
@@ -102,5 +107,11 @@ func unknownOutcome(err error) bool {
 	case undialled(call.err):
 		return false
 	}
-	return call.reason == "error" || call.reason == "panic" || call.reason == "script" // which may have got half-way
+	return call.reason == "error" || call.reason == "panic" || call.reason == "script" || halfWay(call.err)
+}
+
+// halfWay tells whether a script has begun.
+func halfWay(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && (strings.Contains(reply.Error(), "user_script") || strings.Contains(reply.Error(), "executing the script"))
 }

@@ -127,3 +127,56 @@ func TestNoLeaseIsLeftByFreezes(t *testing.T) {
 	holds(t, c, leasesKey("a"), 0)
 	require.Never(t, func() bool { return c.ZCard(context.Background(), leasesKey("a")).Val() != 0 }, time.Second, 20*time.Millisecond)
 }
+
+// TestSlotsThatCannotBeGivenBackAreNotTaken has Redis refuse releases alone: everybody would be refused when all slots
+// are taken by nobody.
+func TestSlotsThatCannotBeGivenBackAreNotTaken(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s, c := openReal(t, server), connect(t, server)
+	warm(t, s)
+	f := inFrontOf(t, s)
+	require.NoError(t, c.Do(t.Context(), "ACL", "SETUSER", "default", "-zrem").Err())
+	for range 300 {
+		checks := []seawall.Check{lease(t, "a", 20, time.Minute), slot(t, 40, 0)}
+		wait, done := seawall.Patient(context.Background(), 100*time.Millisecond)
+		results, err := f.Apply(wait, nil, checks)
+		done()
+		require.True(t, results[0].Admitted && results[1].Admitted, "%v", err)
+		require.NoError(t, f.Release(t.Context(), leaseOf(checks[0]), leaseOf(checks[1])))
+		<-time.After(time.Millisecond)
+	}
+	_, err := s.Apply(short(t, soon), nil, []seawall.Check{lease(t, "a", 20, time.Minute)})
+	assert.ErrorContains(t, err, "slots cannot be given back")
+	assert.Equal(t, "auth", reasonOf(err))
+	require.NoError(t, c.Do(t.Context(), "ACL", "SETUSER", "default", "+zrem").Err())
+	require.Eventually(t, func() bool {
+		_, err := f.Apply(short(t, time.Second), nil, []seawall.Check{bucket(t, "b", ratelimit.PerSecond(1000), 1000), lease(t, "b", 1000, time.Second)})
+		return err == nil
+	}, soon, 10*time.Millisecond)
+	holds(t, c, leasesKey("a"), 0)
+}
+
+// TestARefusedLoginSpendsNothing freezes Redis for a moment that a login does not wait for.
+func TestARefusedLoginSpendsNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := openReal(t, server)
+	warm(t, s)
+	login, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
+		{Name: "login", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 100), OnFailure: seawall.FailClosed},
+	}})
+	require.NoError(t, err)
+	check := login.Plan(nil, &seawall.Request{Key: seawall.NewKey("a")})[0]
+	for range 5 {
+		require.EqualValues(t, 100, peeks(t, s, check))
+		server.Stop()
+		wait, done := seawall.Patient(context.Background(), 20*time.Millisecond)
+		_, err := s.Apply(wait, nil, []seawall.Check{check})
+		done()
+		require.Error(t, err)
+		<-time.After(20 * time.Millisecond)
+		server.Cont()
+	}
+	require.EqualValues(t, 100, peeks(t, s, check))
+}

@@ -77,11 +77,11 @@ func (s *Store) heartbeats() {
 	for {
 		err := s.beat()
 		if err != nil && !failing {
-			s.log.Warn("seawall: Redis cannot be reached; the fleet's size stays as it was, and is tried again every second",
+			s.log.Warn("seawall: this instance cannot announce itself to Redis; the fleet's size stays as it was, and it tries again every second",
 				"error", err)
 		}
 		if err == nil && failing {
-			s.log.Info("seawall: Redis is back", "instances", s.Fleet().Instances)
+			s.log.Info("seawall: this instance has announced itself to Redis again", "instances", s.Fleet().Instances)
 		}
 		failing = err != nil
 		select {

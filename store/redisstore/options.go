@@ -48,8 +48,10 @@ func NewClient(url string) (*redis.Client, error) {
 }
 
 // Options returns the options of a client for a Store from a redis:// or rediss:// URL: no retries (a
-// script that was retried may have run twice), short bounds on dialling and waiting, and a small pool that
-// is dialled before it is needed. A pool size and timeouts that the URL gives are kept.
+// script that was retried may have run twice), short bounds on dialling and waiting, and a small pool, which the
+// Store warms. Its connections end when they hear what is no answer to a Store's questions, as an array of millions:
+// whatever listens there cannot fill this program's memory. So the client is for a Store only. A pool size and
+// timeouts that the URL gives are kept.
 func Options(url string) (*redis.Options, error) {
 	o, err := redis.ParseURL(url)
 	if err == nil {
@@ -68,8 +70,9 @@ func Options(url string) (*redis.Options, error) {
 	if o.PoolSize == 0 {
 		o.PoolSize = poolSize
 	}
-	o.PipelinePoolSize = -1 // pipelines use the same connections, which are warm
-	o.MinIdleConns = max(o.MinIdleConns, min(o.PoolSize, poolSize))
+	o.PipelinePoolSize = -1 // pipelines use the same connections, which the Store warms
+	o.ConnMaxIdleTime = -1
+	o.Dialer = suspicious(redis.NewDialer(o))
 	for _, t := range []struct {
 		value *time.Duration
 		to    time.Duration

@@ -46,12 +46,7 @@ func (s *Store) prepare(ctx context.Context) {
 	p.scripts, p.warm = nil, true
 	p.mu.Unlock()
 	if !warm {
-		var all sync.WaitGroup
-		for range workers + 2 { // and those of heartbeats and releases
-			all.Go(func() { _ = s.ping(ctx) }) // what fails now is left to the requests
-		}
-		all.Wait()
-		_ = s.ping(ctx) // on a warm connection, which tells the time best
+		s.warm(ctx)
 	}
 	for i, script := range scripts {
 		if err := s.load(ctx, script); err != nil {
@@ -61,6 +56,20 @@ func (s *Store) prepare(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// warm uses a connection for each of those who use one at a time, and the time best on one that is there. What
+// fails is left to the requests.
+func (s *Store) warm(ctx context.Context) {
+	if s.ping(ctx) != nil {
+		return
+	}
+	var all sync.WaitGroup
+	for range workers + 2 { // and those of heartbeats and releases
+		all.Go(func() { _ = s.ping(ctx) })
+	}
+	all.Wait()
+	_ = s.ping(ctx)
 }
 
 // ping asks Redis for the time, and learns it.

@@ -15,6 +15,12 @@ var probeLua string
 // Redis unfit when they would.
 func (s *Store) Probe(ctx context.Context) (err error) {
 	defer caught(&err)
+	if err := s.fit(); err != nil {
+		return err
+	}
+	if idle := s.client.PoolStats().IdleConns; idle < workers { // first, or the first decisions would wait for them
+		s.warm(ctx)
+	}
 	sent := s.now()
 	reply, err := s.probe.Run(ctx, s.client, []string{s.fleetName("probe")}).Int64Slice()
 	if err != nil {
@@ -29,6 +35,9 @@ func (s *Store) Probe(ctx context.Context) (err error) {
 
 // Claim implements seawall.Claimer.
 func (s *Store) Claim(leases ...seawall.Lease) {
+	if s.fit() != nil { // what is taken would not come back
+		return
+	}
 	now := s.now()
 	for _, l := range leases {
 		s.ledger.Add(l, now)

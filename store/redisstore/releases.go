@@ -2,9 +2,13 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seawall-go/seawall"
 )
@@ -36,6 +40,8 @@ type releases struct {
 	claims map[uint64]claim
 	urgent bool
 	wake   chan struct{}
+
+	refused atomic.Pointer[callError] // by Redis, which otherwise works; nil: not
 }
 
 // release is a lease to give back. It is kept until Redis confirms it, also beyond the lease's TTL: an acquire
@@ -250,7 +256,9 @@ func (s *Store) flush(ctx context.Context) (sent, more bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	if err := s.runBatch(ctx, "release", leasesOf(batch)); err != nil {
+	err := s.runBatch(ctx, "release", leasesOf(batch))
+	s.learnRefusal(err)
+	if err != nil {
 		s.releases.putBack(batch)
 		return false, true
 	}
@@ -259,6 +267,30 @@ func (s *Store) flush(ctx context.Context) (sent, more bool) {
 	}
 	more, _ = s.releases.ready()
 	return true, more
+}
+
+// learnRefusal remembers that Redis answered a release with an error. As long as it does, slots are better not taken: they
+// would not come back before their TTL, and fill up.
+func (s *Store) learnRefusal(err error) {
+	var reply redis.Error
+	var call *callError
+	if err == nil {
+		if s.releases.refused.Swap(nil) != nil {
+			s.log.Info("seawall: slots can be given back again")
+		}
+		return
+	}
+	if errors.As(err, &reply) && errors.As(err, &call) && s.releases.refused.Swap(call) == nil {
+		s.log.Warn("seawall: slots cannot be given back; none are taken on Redis until they can", "error", err)
+	}
+}
+
+// fit returns why no slots are to be taken now.
+func (s *Store) fit() error {
+	if refused := s.releases.refused.Load(); refused != nil {
+		return &callError{reason: refused.reason, err: fmt.Errorf("slots cannot be given back: %w", refused.err), unsent: true}
+	}
+	return nil
 }
 
 // drain sends all that is queued, unless Redis does not take it.

@@ -143,8 +143,14 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 		return dst, nil
 	}
 	began := s.now()
-	s.hold(checks)
+	holds := s.hold(checks)
 	env := s.env()
+	if holds {
+		if err := s.fit(); err != nil {
+			s.forget(checks)
+			return dst, err
+		}
+	}
 	a, err := s.ask(ctx, env, checks)
 	if err != nil {
 		s.claimAll(checks)
@@ -173,8 +179,8 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 }
 
 // hold numbers the checks, and counts the leases that they may take as held until it is known that they are
-// not: the request may be in flight long before the answer arrives.
-func (s *Store) hold(checks []seawall.Check) {
+// not: the request may be in flight long before the answer arrives. It tells whether there are any.
+func (s *Store) hold(checks []seawall.Check) (any bool) {
 	now := s.now()
 	for i := range checks {
 		c := &checks[i]
@@ -183,6 +189,17 @@ func (s *Store) hold(checks []seawall.Check) {
 		}
 		if l, ok := leaseOf(c); ok {
 			s.ledger.Add(l, now)
+			any = true
+		}
+	}
+	return any
+}
+
+// forget takes the checks' leases for not taken, nor to be.
+func (s *Store) forget(checks []seawall.Check) {
+	for i := range checks {
+		if l, ok := leaseOf(&checks[i]); ok {
+			s.ledger.Remove(l.ID)
 		}
 	}
 }
