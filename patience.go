@@ -6,8 +6,11 @@ import (
 	"time"
 )
 
-// slicesOfWait is into how many parts a wait is cut.
-const slicesOfWait = 5
+// A wait is cut into so many slices, of which one that ends late counts at most so much.
+const (
+	slicesOfWait = 5
+	mostOfSlice  = 1.5
+)
 
 // Patient returns a context like those with which a Stack asks its store: it is done after a wait in which this
 // process could have read an answer, and does not end because its parent does. The function ends it.
@@ -36,7 +39,7 @@ func Prolong(ctx context.Context, f func() time.Duration) {
 }
 
 // patience is a context that is done after a wait in which this process could have read an answer. The wait
-// is cut into slices, and a slice that ends late, because the process had no processor, counts no more than
+// is cut into slices, and one that ends late, because the process had no processor, counts for little more than
 // one that ends in time: on a starved machine a store is not taken for slow because its answers lie unread.
 // It begins when Done is first called, so a store that never waits costs no timer, and does not end because
 // its parent does.
@@ -48,7 +51,8 @@ type patience struct {
 	mu      sync.Mutex
 	timer   *time.Timer
 	done    chan struct{}
-	left    int // slices
+	began   time.Time // the present slice
+	left    time.Duration
 	more    func() time.Duration
 	stopped bool
 	err     error
@@ -56,7 +60,7 @@ type patience struct {
 
 // patient returns a patience; stop must be called.
 func patient(parent context.Context, wait time.Duration) *patience {
-	return &patience{parent: parent, wait: wait, slice: max(1, wait/slicesOfWait), left: slicesOfWait}
+	return &patience{parent: parent, wait: wait, slice: max(1, wait/slicesOfWait), left: wait}
 }
 
 // patienceKey is under which a patience is found in contexts that were made from it.
@@ -73,18 +77,19 @@ func patienceOf(ctx context.Context) *patience {
 func (p *patience) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left--; p.left <= 0 && p.more != nil && !p.stopped {
+	p.left -= min(time.Since(p.began), time.Duration(mostOfSlice*float64(p.slice)))
+	if p.left <= 0 && p.more != nil && !p.stopped {
 		f := p.more
 		p.more = nil
 		p.mu.Unlock()
 		more := asked(f)
 		p.mu.Lock()
-		p.left = int((more + p.slice - 1) / p.slice)
+		p.left = more
 	}
 	switch {
 	case p.stopped:
 	case p.left > 0:
-		p.timer.Reset(p.slice)
+		p.begin()
 	default:
 		p.end(context.DeadlineExceeded)
 	}
@@ -98,6 +103,17 @@ func asked(f func() time.Duration) (more time.Duration) {
 		}
 	}()
 	return max(0, f())
+}
+
+// begin begins a slice.
+func (p *patience) begin() {
+	p.began = time.Now()
+	next := min(p.slice, p.left)
+	if p.timer == nil {
+		p.timer = time.AfterFunc(next, p.tick)
+	} else {
+		p.timer.Reset(next)
+	}
 }
 
 // end ends the context, once.
@@ -129,7 +145,7 @@ func (p *patience) Done() <-chan struct{} {
 		if p.stopped {
 			close(p.done)
 		} else {
-			p.timer = time.AfterFunc(p.slice, p.tick)
+			p.begin()
 		}
 	}
 	return p.done

@@ -15,9 +15,6 @@ var probeLua string
 // Redis unfit when they would.
 func (s *Store) Probe(ctx context.Context) (err error) {
 	defer caught(&err)
-	if err := s.fit(); err != nil {
-		return err
-	}
 	if idle := s.client.PoolStats().IdleConns; idle < workers { // first, or the first decisions would wait for them
 		s.warm(ctx)
 	}
@@ -30,7 +27,10 @@ func (s *Store) Probe(ctx context.Context) (err error) {
 		return &callError{reason: "script", err: errors.New("a probe's reply is no time")}
 	}
 	s.heard(sent, nanos(reply))
-	return nil
+	if s.fit() != nil {
+		s.flush(ctx)
+	}
+	return s.fit()
 }
 
 // Claim implements seawall.Claimer.

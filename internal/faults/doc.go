@@ -1,0 +1,12 @@
+// Package faults breaks Redis, the network and instances under load, and holds Seawall to what it promises.
+//
+// Every fault is an entry of one catalogue (catalogue_test.go). A normal test run takes those that are marked
+// short, for a second each, and judges by counts alone: what was served, which logins were admitted, which
+// leases were left, how fallbacks are labelled. With SEAWALL_FAULTS=long, all faults run one after the other
+// under 500 requests a second, latencies are judged too, and SEAWALL_FAULTS_DOC names the document that is
+// written: docs/faults.md, by make faults.
+//
+// A fault that is not there passes everything, so each is first shown to a client of its own.
+//
+// It is a module of its own, for its heavy dependencies are nobody else's.
+package faults

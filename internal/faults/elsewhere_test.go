@@ -1,0 +1,126 @@
+package faults
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// elsewhere are the faults that have nothing to run here: other tests of the project hold Seawall to their
+// promises, or something is missing to play them with.
+func elsewhere() []fault {
+	return []fault{
+		{number: 10, name: "Partition", injection: "link down, or all packets lost, between network namespaces", promise: usual, later: "network namespaces, which need root"},
+		{number: 14, name: "TLS", injection: "expired, wrong CA, stalled handshake", promise: usual + "; plain bytes sent: 0", later: "servers with TLS"},
+		{number: 22, name: "Sentinel failover", injection: "master killed, frozen", promise: usual, later: "Sentinel"},
+		{number: 23, name: "Lagging replica promoted", injection: "replica stopped, master killed", promise: "≤ a burst and what the lag lost more", later: "Sentinel"},
+		{number: 24, name: "Split brain", injection: "the old master cut off with an instance", promise: "≤ 2 × the limit while split, ≤ a burst after", later: "Sentinel, network namespaces"},
+		{number: 25, name: "Reshard", injection: "slots moved under load", promise: "CROSSSLOT 0, admitted beyond the limit 0", later: "Cluster"},
+		{number: 26, name: "A shard down", injection: "`kill -9` of one of three masters", promise: "other slots unaffected", later: "Cluster"},
+		{
+			number: 31, name: "An instance's clock steps", injection: "±1 h and more", promise: "decisions are the same",
+			tests: []string{"store/redisstore.TestAWrongClockIsPutRight", "store/redisstore.TestPeer_stripe_gist_anInstanceWhoseClockIsWrongGivesNothingAway"},
+		},
+		{
+			number: 32, name: "Hostile keys", injection: "long, NUL, CR LF, braces, invalid UTF-8; 10⁶ tuples", promise: "stored keys ≤ 128 bytes, collisions 0",
+			tests: []string{".TestHostileTuplesShareNoKey", "store/redisstore.TestStoredKeys"},
+		},
+		{
+			number: 33, name: "Lines in names", injection: "CR and LF in what headers echo", promise: "injected headers 0",
+			tests: []string{"middleware.TestACallerCannotWriteIntoTheHeaders"},
+		},
+		{
+			number: 34, name: "Forged addresses", injection: "`X-Forwarded-For` of every kind", promise: "one key per client",
+			tests: []string{"middleware.TestForgedHeadersMintNoKeys", "middleware.TestForgedHeadersAreLimitedEndToEnd"},
+		},
+		{
+			number: 35, name: "IPv6", injection: "many hosts of one /64, mapped IPv4", promise: "one key per /64; mapped = IPv4",
+			tests: []string{"middleware.TestByAddressOneKeyPerClient", "middleware.TestPeer_express_rate_limit_mappedAddressesAreTheirIPv4Addresses"},
+		},
+		{number: 36, name: "Path tricks", injection: "case, `//`, `%2f`, method override, 404s", promise: "further buckets 0", later: "hostile HTTP"},
+		{
+			number: 37, name: "Many callers", injection: "a flood of unique keys", promise: "memory bounded; the refused are not forgotten",
+			tests: []string{"store/memstore.TestI5Flood", "store/memstore.TestRefusedAreProtectedUntilTheySpend"},
+		},
+		{
+			number: 38, name: "Cardinality", injection: "every kind of caller", promise: "no caller in a label",
+			tests: []string{"middleware.TestNoCallerIsInTheScrape", "middleware.TestNoCallerIsInTheSpans"},
+		},
+		{
+			number: 39, name: "Log flood", injection: "denials and failures without end", promise: "≤ 1 line a second",
+			tests: []string{"middleware.TestAtMostOneLineASecond"},
+		},
+		{number: 40, name: "Slowloris", injection: "headers and bodies byte by byte", promise: "leases = running handlers", later: "hostile HTTP"},
+		{
+			number: 41, name: "Clients hang up", injection: "in the middle of the handler", promise: "a worker that works is counted; then leases 0",
+			tests: []string{"middleware.TestAClientThatHangsUpDoesNotFreeAWorkerThatStillWorks", "store/redisstore.TestPeer_mennanov_limiters_aCanceledContextReleases"},
+		},
+		{
+			number: 42, name: "Handlers panic", injection: "panic, ErrAbortHandler, Goexit", promise: "leases 0",
+			tests: []string{"middleware.TestSlotsAreGivenBackHoweverTheHandlerEnds", "middleware.TestAHandlersPanicIsNotSwallowed"},
+		},
+		{
+			number: 43, name: "Long connections", injection: "hijacked, server-sent events, longer than the TTL", promise: "leases = open connections",
+			tests: []string{"middleware.TestAHijackedConnectionHoldsItsSlotUntilTheHandlerReturns", "store/redisstore.TestHeldLeasesOutliveTheirTTL"},
+		},
+		{number: 44, name: "HTTP/2 rapid reset", injection: "10⁵ streams", promise: "handlers ≤ cap; leases 0", later: "hostile HTTP"},
+		{number: 45, name: "Retry storm", injection: "retries at once, ten times as many", promise: "goodput ≥ 90 %", later: "a client that retries"},
+		{
+			number: 47, name: "Flag provider hangs", injection: "2 s, for ever, panics", promise: "last good values; no request waits",
+			tests: []string{"flags.TestAProviderThatHangsForEver", "flags.TestAProviderThatFailsLeavesTheLastGoodValues"},
+		},
+		{
+			number: 48, name: "Flag nonsense", injection: "negative, NaN, huge, of another type, blank", promise: "refused; last good values",
+			tests: []string{"flags.TestAnInvalidValueKeepsTheLastGoodOne", "ratelimit.TestGarbageScaleCostsNothing"},
+		},
+		{
+			number: 49, name: "Reload", injection: "policies replaced while they are used", promise: "buckets refilled 0",
+			tests: []string{"ratelimit.TestReloadKeepsWhatIsUnchanged"},
+		},
+		{number: 50, name: "Exporter hangs", injection: "an OpenTelemetry exporter that never returns", promise: "added latency 0", later: "an exporter"},
+		{number: 54, name: "Rolling deploy", injection: "two versions of the scripts", promise: "errors 0; ≤ a burst more", later: "a second version"},
+		{number: 58, name: "No processor", injection: "CPU starved", promise: "critical goodput ≥ 95 %", later: "a load for the worker shedder"},
+		{
+			number: 59, name: "Broken signals", injection: "NaN, no capacity, negative counts", promise: "critical requests are never shed",
+			tests: []string{"workershed.TestControllerIgnoresWhatIsNoUtilization", "workershed.TestHardCapRefusesAllButCritical"},
+		},
+	}
+}
+
+// TestElsewhereExists looks for the tests that are named.
+func TestElsewhereExists(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`^([\w/]*)\.(\w+)$`)
+	for _, f := range elsewhere() {
+		assert.NotEqual(t, f.later == "", f.tests == nil, "%d: either", f.number)
+		for _, test := range f.tests {
+			parts := name.FindStringSubmatch(test)
+			require.NotNil(t, parts, test)
+			files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(parts[1]), "*_test.go"))
+			require.NoError(t, err)
+			found := false
+			for _, file := range files {
+				source, err := os.ReadFile(file)
+				require.NoError(t, err)
+				found = found || regexp.MustCompile(`(?m)^func `+parts[2]+`\(`).Match(source)
+			}
+			assert.True(t, found, "%d: %s", f.number, test)
+		}
+	}
+}
+
+// TestCatalogue asserts that every number is there once.
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	for i, f := range catalogue() {
+		assert.Equal(t, i+1, f.number)
+		assert.NotEmpty(t, f.name)
+		assert.NotEmpty(t, f.injection)
+		assert.NotEmpty(t, f.promise)
+		assert.Equal(t, f.run == nil, f.tests != nil || f.later != "", "%d", f.number)
+	}
+}

@@ -1,0 +1,66 @@
+package faults
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/seawall-go/seawall/internal/redistest"
+)
+
+// probeTimeout is how long a probe waits.
+const probeTimeout = 100 * time.Millisecond
+
+// dial returns a plain client of one connection that neither retries nor waits for long.
+func dial(t testing.TB, url string) *redis.Client { return clientOf(t, url, probeTimeout) }
+
+// admin returns a client that keeps its one connection, and waits.
+func admin(t testing.TB, server *redistest.Server) *redis.Client {
+	return clientOf(t, server.URL(), soon)
+}
+
+func clientOf(t testing.TB, url string, timeout time.Duration) *redis.Client {
+	t.Helper()
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.PoolSize, o.MaxRetries, o.DialerRetries = 1, -1, 1
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = 250*time.Millisecond, timeout, timeout
+	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	c := redis.NewClient(o)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// do has Redis execute a command.
+func do(t testing.TB, c *redis.Client, command ...any) {
+	t.Helper()
+	assert.NoError(t, c.Do(context.Background(), command...).Err(), "%v", command)
+}
+
+// probe asks Redis, on a new connection, what a limiter asks of it: a script that writes.
+func probe(t testing.TB, url string) error {
+	c := dial(t, url)
+	defer func() { _ = c.Close() }()
+	return c.Eval(context.Background(), "return redis.call('SET', KEYS[1], 'v', 'PX', 1000)", []string{"probe"}).Err()
+}
+
+// shows asserts that a new client of Redis is told the text.
+func shows(t testing.TB, url, text string) {
+	t.Helper()
+	var err error
+	for range 50 { // a fault may need a moment, and who is hung up on may not hear why
+		if err = probe(t, url); err != nil && strings.Contains(err.Error(), text) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	assert.ErrorContains(t, err, text, "the fault is there")
+}
