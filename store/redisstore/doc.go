@@ -55,6 +55,11 @@
 // clock was set. Before anything is known every call is late, tells the time and is sent again, which costs one hop.
 // A release has no deadline: it is right at any time.
 //
+// # What is no Redis
+//
+// The connections of a client from NewClient end when they hear what is no answer to a question of this package. And
+// as long as Redis refuses releases no slots are taken on it, since they would not come back.
+//
 // # Membership
 //
 // An instance announces itself every second in one hash, with its workers and what it holds of the fleet,
