@@ -29,12 +29,19 @@ func WaitOf(ctx context.Context) (wait time.Duration, ok bool) {
 }
 
 // Prolong has f asked, once, when the wait of a Stack's context is over: it returns how much longer to wait. It is
-// called on another goroutine, while the store is waiting. On other contexts it does nothing.
+// called on another goroutine. With nil nobody is asked any more, also not at this moment. On other contexts Prolong
+// does nothing.
 func Prolong(ctx context.Context, f func() time.Duration) {
-	if p := patienceOf(ctx); p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.more = f
+	p := patienceOf(ctx)
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	p.more = f
+	asking := p.asking
+	p.mu.Unlock()
+	if f == nil && asking != nil {
+		<-asking
 	}
 }
 
@@ -54,6 +61,7 @@ type patience struct {
 	began   time.Time // the present slice
 	left    time.Duration
 	more    func() time.Duration
+	asking  chan struct{} // not nil: more is being asked; closed then
 	stopped bool
 	err     error
 }
@@ -80,11 +88,12 @@ func (p *patience) tick() {
 	p.left -= min(time.Since(p.began), time.Duration(mostOfSlice*float64(p.slice)))
 	if p.left <= 0 && p.more != nil && !p.stopped {
 		f := p.more
-		p.more = nil
+		p.more, p.asking = nil, make(chan struct{})
 		p.mu.Unlock()
 		more := asked(f)
 		p.mu.Lock()
-		p.left = more
+		close(p.asking)
+		p.left, p.asking = more, nil
 	}
 	switch {
 	case p.stopped:

@@ -56,7 +56,7 @@ type Sharer interface {
 	Rule
 	// Share returns the rule of what instance i of n, counted from 0, may use on its own. The shares of all
 	// instances sum up to the limit, as [Portion] does; so if there are more instances than the limit allows
-	// requests, some have none. A cost that fits the limit but not the share takes all of the share.
+	// requests, some have none. (A bucket's rate is divided; of its burst each has one token at least.) A cost that fits the limit but not the share takes all of the share.
 	Share(i, n int64) Rule
 	// Bounds tells whether the limit also bounds what this instance holds by itself. Of rates, which hold
 	// nothing, it does not matter.

@@ -22,7 +22,8 @@ type Config struct {
 	Modes Modes
 	// Observer is told what happens; nil is nobody.
 	Observer Observer
-	// Wait bounds how long a request waits for the store; zero is 5 ms.
+	// Wait bounds how long a request waits for the store; zero is 5 ms. A store may have it wait longer (Prolong), as
+	// store.Failover has requests that it would refuse by itself: up to WaitClosed.
 	Wait time.Duration
 	// WaitClosed is Wait for requests that meet a limit that fails closed, so that a blip is not an outage;
 	// zero is 100 ms.

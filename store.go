@@ -46,7 +46,7 @@ type Prober interface {
 // Claimer is implemented by stores that can be told what is held although they were not asked.
 type Claimer interface {
 	// Claim counts leases as held, with ids that no check of this store has or will have got from it: it takes
-	// them, beyond the limit if need be, as soon as it can. It returns at once.
+	// them, beyond the limit if need be, as soon as it can, unless it could not give them back. It returns at once.
 	Claim(leases ...Lease)
 }
 

@@ -71,7 +71,7 @@ func newBreaker(wait time.Duration, opened func()) *breaker {
 // wait is how long its calls wait.
 func (b *breaker) wait() time.Duration { return time.Duration(b.waits.Load()) }
 
-// waitOf returns how long the caller waits; 0 is as long as it takes.
+// waitOf returns how long the caller waits; 0 is as long as it takes. Probes go by the Stack that asked last.
 func (b *breaker) waitOf(ctx context.Context) time.Duration {
 	if wait, ok := seawall.WaitOf(ctx); ok {
 		if b.waits.Load() != int64(wait) { // a Stack's, of which a probe must know
@@ -128,12 +128,12 @@ type allowed struct {
 func (a allowed) report(err error, wait time.Duration) {
 	switch {
 	case err == nil:
-		if time.Since(a.began) > 2*a.b.wait() { // a process without a processor aside
+		if time.Since(a.began) > a.b.wait() {
 			err = errNeither
 		}
 	case wait > 0 && wait < a.b.wait() && errors.Is(err, context.DeadlineExceeded):
 		err = errNeither
-	default:
+	case !saysNothing(err):
 		a.b.fault(err)
 	}
 	a.done(err)

@@ -141,6 +141,9 @@ func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 		seawall.Prolong(ctx, func() time.Duration { return f.prolong(checks) })
 	}
 	results, err := f.ask(ctx, dst, checks)
+	if !closed {
+		seawall.Prolong(ctx, nil) // checks are the caller's again
+	}
 	call.report(err, wait)
 	if err != nil {
 		return f.decide(dst, checks, closed || blocked, false), err
@@ -209,8 +212,8 @@ func (f *Failover) Fleet() seawall.Fleet {
 	return seawall.Fleet{Instances: f.expected, Index: f.place}
 }
 
-// Close ends the probes and closes both stores, the shared one first. It returns when ctx is done at the latest. A
-// Close that failed may be repeated.
+// Close ends the probes and closes both stores, the shared one first. It returns when ctx is done, or a moment later,
+// at the latest. A Close that failed may be repeated.
 func (f *Failover) Close(ctx context.Context) error {
 	f.stopped.Do(func() { close(f.stop) })
 	ended := make(chan struct{})

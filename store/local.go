@@ -25,9 +25,7 @@ func (f *Failover) own(c *seawall.Check, s seawall.Sharer) seawall.Check {
 	own := *c
 	own.Rule = f.shares.rule(s, place, n)
 	if _, ok := c.Rule.(seawall.Holder); !ok {
-		if remaining, ok := f.notes.read(c); ok {
-			f.local.Assume(own, seawall.Portion(remaining, place, n))
-		}
+		f.notes.use(c, func(remaining int64) { f.local.Assume(own, seawall.Portion(remaining, place, n)) })
 	}
 	return own
 }

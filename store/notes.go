@@ -1,7 +1,7 @@
 package store
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -23,11 +23,11 @@ type noteKey struct {
 	limit *seawall.Limit
 }
 
-// note is one answer of the shared store. It is true until another one comes, whoever asks.
+// note is one answer of the shared store. It is used once, by the first local decision after it.
 type note struct {
 	limit, remaining int64
 	next, reset      time.Duration // when, since notes began
-	read             atomic.Bool
+	used             sync.Once
 }
 
 func newNotes() (*notes, error) {
@@ -49,13 +49,11 @@ func (n *notes) take(c *seawall.Check, res *seawall.Result) {
 // drop forgets what was noted, which a refund or a reset has made untrue.
 func (n *notes) drop(c *seawall.Check) { n.known.Invalidate(noteKey{c.Key, c.Limit}) }
 
-// read returns what remains by the last answer; ok is false if there is none that was not read before.
-func (n *notes) read(c *seawall.Check) (remaining int64, ok bool) {
-	last, known := n.known.GetIfPresent(noteKey{c.Key, c.Limit})
-	if !known || last.read.Load() || last.read.Swap(true) {
-		return 0, false
+// use has f told what remains by the last answer, unless that was used before. When it returns, f has, whoever called it.
+func (n *notes) use(c *seawall.Check, f func(remaining int64)) {
+	if last, known := n.known.GetIfPresent(noteKey{c.Key, c.Limit}); known {
+		last.used.Do(func() { f(last.at(time.Since(n.began))) })
 	}
-	return last.at(time.Since(n.began)), true
 }
 
 // at is what remains at a time if nobody spends: nothing more comes back before next, when one does, and from then on

@@ -17,7 +17,7 @@ const (
 	// questions make a probe, and enough of them must be answered in time. Of a store that does not answer the first
 	// a probe is one question.
 	questions, enough = 5, 4
-	// hopeless is after how many probes in a row that were not answered at all also the patient give up.
+	// hopeless is after how many probes in a row that were not answered at all everybody gives up.
 	hopeless = 3
 )
 
@@ -67,6 +67,7 @@ func (f *Failover) probeUntilWell() {
 			unanswered = 0
 		}
 		if unanswered >= hopeless {
+			f.quick.trip(err)
 			f.patient.trip(err)
 		}
 	}
@@ -138,7 +139,11 @@ func (f *Failover) question() (inTime bool, err error) {
 	patient, stopIt := seawall.Patient(context.Background(), max(f.quick.wait(), f.patient.wait()))
 	defer stopIt()
 	quick.Done() // it begins
-	if err := f.shared.Probe(patient); err != nil {
+	err = f.shared.Probe(patient)
+	if err == nil {
+		err = patient.Err() // whoever answers then, answers too late for all
+	}
+	if err != nil {
 		return false, fmt.Errorf("store: probe: %w", err)
 	}
 	return !errors.Is(quick.Err(), context.DeadlineExceeded), nil

@@ -43,19 +43,28 @@ func TestOfSixtyAtOnceTheBurstPasses(t *testing.T) {
 		answers := parallel(60, func(int) answer { return i.get(t, "/v1/charges", "sk_live_a") })
 		seconds := time.Since(began).Seconds()
 		n := codes(answers)
-		most := 20 + 10*seconds + i.metric(t, "seawall_fallback_total", `layer="ratelimit"`, `outcome="allowed"`)
-		assert.GreaterOrEqual(t, n[200], 20)
-		assert.LessOrEqual(t, float64(n[200]), most)
+		// On a busy machine answers may be late; then this instance decides, as near as it can.
+		alone := func(outcome string) float64 {
+			return i.metric(t, "seawall_fallback_total", `layer="ratelimit"`, `outcome="`+outcome+`"`)
+		}
+		assert.GreaterOrEqual(t, float64(n[200]), 20-alone("denied"))
+		assert.LessOrEqual(t, float64(n[200]), 20+10*seconds+alone("allowed"))
+		without := 0
 		assert.Equal(t, 60, n[200]+n[429])
 		for _, a := range answers {
 			if a.code == 429 {
 				p := refusal(t, a, 429, "ratelimit")
 				assert.Equal(t, "api", p.Policy)
 				assert.Equal(t, "1", a.header.Get("Retry-After"))
+				if a.header.Get("RateLimit") == "" {
+					without++
+					continue
+				}
 				assert.Equal(t, `"api";q=20;w=2`, a.header.Get("RateLimit-Policy"))
 				assert.Equal(t, `"api";r=0;t=1`, a.header.Get("RateLimit"))
 			}
 		}
+		assert.LessOrEqual(t, float64(without), alone("denied"), "quota headers are left out only where Redis did not decide")
 	})
 }
 

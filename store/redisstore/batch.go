@@ -86,7 +86,7 @@ type ride struct {
 // board puts the queued releases into a pipeline, unless they are few: then the requests are few too, no cap is
 // near, and they had better wait for company. None goes while leases are renewed, which must not be overtaken.
 func (s *Store) board(ctx context.Context, pipe redis.Pipeliner) *ride {
-	if !s.releases.many() || !s.renewals.TryRLock() {
+	if !s.releases.many() || s.fit() != nil || !s.renewals.TryRLock() {
 		return nil
 	}
 	r := &ride{batch: s.releases.take()}
@@ -120,6 +120,7 @@ func (s *Store) alight(r *ride) {
 	}
 	switch {
 	case out:
+		s.learnRefusal(nil)
 		for i := range r.batch {
 			r.batch[i].over()
 		}

@@ -35,9 +35,10 @@ func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check
 	if err := ctx.Err(); err != nil { // nothing is sent
 		return answer{}, &callError{reason: "timeout", err: err, unsent: true}
 	}
+	began := s.now()
 	for range asks {
 		sent := s.now()
-		a, err := s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx, checks)), checks)
+		a, err := s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx, checks)-sent.Sub(began)), checks)
 		if err != nil {
 			return answer{}, err
 		}

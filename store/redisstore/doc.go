@@ -49,8 +49,8 @@
 // # What runs too late
 //
 // A Redis that was frozen executes what it was sent meanwhile, whoever still waits for it. So every call, renewal and
-// heartbeat carries a deadline in Redis' time, and changes nothing behind it: 50 to 100 ms after its caller has given
-// up. How far that clock is ahead is learnt from every answer that tells the time: probes, heartbeats, and
+// heartbeat carries a deadline in Redis' time, and changes nothing behind it: when its caller has given up, or 50 to 100 ms
+// later for requests that are served all the same. How far that clock is ahead is learnt from every answer that tells the time: probes, heartbeats, and
 // scripts that ran too late. The answer that took least wins, for 10 s, unless they contradict each other; then a
 // clock was set. Before anything is known every call is late, tells the time and is sent again, which costs one hop.
 // A release has no deadline: it is right at any time.
@@ -58,7 +58,8 @@
 // # What is no Redis
 //
 // The connections of a client from NewClient end when they hear what is no answer to a question of this package. And
-// as long as Redis refuses releases no slots are taken on it, since they would not come back.
+// as long as Redis refuses releases no slots are taken on it, since they would not come back: a request that would take
+// one fails, with all its checks.
 //
 // # Membership
 //

@@ -100,12 +100,10 @@ func unknownOutcome(err error) bool {
 		return false
 	}
 	switch {
-	case call.unsent:
+	case call.unsent, undialled(call.err):
 		return false
 	case call.reason == "timeout":
 		return !errors.Is(call.err, redis.ErrPoolTimeout)
-	case undialled(call.err):
-		return false
 	}
 	return call.reason == "error" || call.reason == "panic" || call.reason == "script" || halfWay(call.err)
 }

@@ -180,3 +180,42 @@ func TestARefusedLoginSpendsNothing(t *testing.T) {
 	}
 	require.EqualValues(t, 100, peeks(t, s, check))
 }
+
+// TestReleasesThatRideMendARefusal has the last refused releases go out along with requests, as soon as Redis takes them.
+func TestReleasesThatRideMendARefusal(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s, c := openReal(t, server), connect(t, server)
+	warm(t, s)
+	var held []seawall.Lease
+	for range 20 {
+		l, ok := take(t, s, lease(t, "a", 100, time.Minute))
+		require.True(t, ok)
+		held = append(held, l)
+	}
+	require.NoError(t, c.Do(t.Context(), "ACL", "SETUSER", "default", "-zrem").Err())
+	require.NoError(t, s.Release(t.Context(), held...))
+	require.Eventually(t, func() bool { return s.Probe(short(t, soon)) != nil }, soon, 5*time.Millisecond)
+	require.NoError(t, c.Do(t.Context(), "ACL", "SETUSER", "default", "+zrem").Err())
+	for range 5 {
+		apply(t, s, bucket(t, "b", ratelimit.PerSecond(1000), 1000))
+	}
+	require.Eventually(t, func() bool { return s.Probe(short(t, soon)) == nil }, soon, 10*time.Millisecond)
+	_, ok := take(t, s, lease(t, "a", 100, time.Minute))
+	assert.True(t, ok)
+}
+
+// TestAProbeKeepsToItsWait has Redis answer, but too late.
+func TestAProbeKeepsToItsWait(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := openReal(t, server)
+	warm(t, s)
+	require.NoError(t, s.Probe(short(t, soon)))
+	server.Stop()
+	time.AfterFunc(300*time.Millisecond, server.Cont)
+	ctx, done := seawall.Patient(context.Background(), 50*time.Millisecond)
+	defer done()
+	require.Error(t, s.Probe(ctx))
+	require.Eventually(t, func() bool { return s.Probe(short(t, soon)) == nil }, soon, 10*time.Millisecond)
+}

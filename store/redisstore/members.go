@@ -32,6 +32,7 @@ type members struct {
 	mu       sync.Mutex
 	workers  int64
 	fleet    seawall.Fleet
+	lost     bool      // the last heartbeat found this instance unknown
 	distrust time.Time // until when Redis may know less of the fleet than this instance
 }
 
@@ -116,9 +117,10 @@ func (s *Store) beat() error {
 		return nil
 	}
 	now := s.now()
-	if m.fleet.Announced && !known { // Redis has lost its data: the others have not said yet that they are there
+	if m.fleet.Announced && !known && !m.lost { // Redis has lost its data: the others have not said yet that they are there
 		m.distrust = now.Add(2 * m.every)
 	}
+	m.lost = !known
 	if now.Before(m.distrust) {
 		fleet.Capacity = max(fleet.Capacity, m.fleet.Capacity)
 		if fleet.Instances < m.fleet.Instances { // whose shares of a limit are as they were

@@ -98,10 +98,20 @@ func TestCorruptMembersHeal(t *testing.T) {
 	closeAtEnd(t, s)
 	alone := seawall.Fleet{Instances: 1, Capacity: 3, Used: 1, Announced: true}
 	later := time.Now().Add(time.Hour).UnixMilli()
+	list := func(key string) redis.Cmder { // in one step, or a heartbeat comes in between
+		var pushed redis.Cmder
+		_, err := c.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
+			pipe.Del(t.Context(), key)
+			pushed = pipe.RPush(t.Context(), key, "x")
+			return nil
+		})
+		require.NoError(t, err)
+		return pushed
+	}
 	for name, spoil := range map[string]func() redis.Cmder{
 		"members a string":   func() redis.Cmder { return c.Set(t.Context(), membersKey, "x", 0) },
-		"members a list":     func() redis.Cmder { c.Del(t.Context(), membersKey); return c.RPush(t.Context(), membersKey, "x") },
-		"capacity a list":    func() redis.Cmder { c.Del(t.Context(), capacityKey); return c.RPush(t.Context(), capacityKey, "x") },
+		"members a list":     func() redis.Cmder { return list(membersKey) },
+		"capacity a list":    func() redis.Cmder { return list(capacityKey) },
 		"capacity no number": func() redis.Cmder { return c.Set(t.Context(), capacityKey, "nan", 0) },
 		"members garbage": func() redis.Cmder {
 			return c.HSet(t.Context(), membersKey, "a", "", "b", "nan", "c", "1:2", "d", "-1:-2:-3", "e", "1e309:1:1",

@@ -11,7 +11,7 @@ import (
 // What is at the other end may be no Redis, or a broken one. go-redis makes room for as many elements as an answer
 // announces, and reads for as long as one goes on; so what no answer to this package can be ends the connection.
 const (
-	mostElements = 1 << 16 // of an array
+	mostElements = 1 << 16 // of all arrays without a question in between
 	longestText  = 1 << 20 // bytes
 	longestLine  = 1 << 12
 	mostHeard    = 1 << 20 // bytes without a question in between
@@ -61,6 +61,9 @@ func (p *plausible) Read(b []byte) (int, error) {
 	if p.refused != nil {
 		return 0, p.refused
 	}
+	if p.heard.Load() == 0 { // the first answer to a question
+		p.elements = 0
+	}
 	n, err := p.Conn.Read(b)
 	if p.refused = p.scan(b[:n]); p.refused == nil && p.heard.Add(int64(n)) > mostHeard {
 		p.refused = fmt.Errorf("an answer of more than %d bytes; that is no Redis, or not one of this program's own", mostHeard)
@@ -79,6 +82,8 @@ type stream struct {
 	length int   // of the line
 	number int64 // that it announces
 	none   bool  // it is negative
+
+	elements int64 // that were announced, in all
 }
 
 // scan reads on, and returns an error if what was announced is more than plausible.
@@ -94,10 +99,15 @@ func (a *stream) scan(b []byte) error {
 		b = b[1:]
 		switch {
 		case a.mark == 0:
-			*a = stream{mark: c}
+			*a = stream{mark: c, elements: a.elements}
 		case c == '\n':
 			if a.isText() && !a.none {
 				a.text = a.number + int64(len("\r\n"))
+			}
+			if a.isArray() && !a.none {
+				if a.elements += a.number; a.elements > mostElements {
+					return fmt.Errorf("an answer that announces more than %d elements in all; that is no Redis, or not one of this program's own", mostElements)
+				}
 			}
 			a.mark = 0
 		default:

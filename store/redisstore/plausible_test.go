@@ -56,7 +56,7 @@ func TestWhatNoRedisSaysEndsTheConnection(t *testing.T) {
 	for _, says := range []string{
 		"*500000000\r\n", "*4611686018427387904\r\n", "*99999999999999999999999999999999\r\n", "%100000\r\n", ">70000\r\n", "~70000\r\n", "|70000\r\n",
 		"$2000000\r\n", "!2000000\r\n", "=2000000\r\n", "+" + strings.Repeat("x", 5000),
-		strings.Repeat("*1\r\n", 300_000), "*2\r\n:1\r\n*70000\r\n", "$3\r\nabc\r\n*70000\r\n",
+		strings.Repeat("*1\r\n", 300_000), strings.Repeat("%65536\r\n", 2), strings.Repeat("*1000\r\n", 66), "*2\r\n:1\r\n*70000\r\n", "$3\r\nabc\r\n*70000\r\n",
 		strings.Repeat("HTTP/1.1 400 Bad Request ", 1000),
 	} {
 		for _, piece := range []int{3, 1 << 20} {

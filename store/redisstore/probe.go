@@ -15,7 +15,12 @@ var probeLua string
 // Redis unfit when they would.
 func (s *Store) Probe(ctx context.Context) (err error) {
 	defer caught(&err)
-	if idle := s.client.PoolStats().IdleConns; idle < workers { // first, or the first decisions would wait for them
+	if wait, ok := seawall.WaitOf(ctx); ok { // which go-redis does not see: such a context has no deadline
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
+	}
+	if s.client.PoolStats().IdleConns < s.conns { // first, or the first decisions would wait for them
 		s.warm(ctx)
 	}
 	sent := s.now()
@@ -27,9 +32,6 @@ func (s *Store) Probe(ctx context.Context) (err error) {
 		return &callError{reason: "script", err: errors.New("a probe's reply is no time")}
 	}
 	s.heard(sent, nanos(reply))
-	if s.fit() != nil {
-		s.flush(ctx)
-	}
 	return s.fit()
 }
 

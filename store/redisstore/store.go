@@ -56,6 +56,7 @@ type Store struct {
 	renewWait time.Duration // for the answer to one renewal
 	members   members
 	probe     *redis.Script
+	conns     uint32 // connections that are worth being kept warm
 
 	preparation preparation
 
@@ -116,10 +117,14 @@ func newStore(cfg Config) (*Store, error) {
 		now:       steady(),
 		renewWait: min(batchTimeout, options.ReadTimeout),
 		probe:     redis.NewScript(probeLua),
+		conns:     uint32(min(workers, options.PoolSize)),
 		stop:      make(chan struct{}),
 		ended:     make(chan struct{}),
 	}
 	s.lastID.Store(rand.Uint64N(1 << 40)) //nolint:gosec // no secret; others may number leases of this store, too
+	if idle := options.MaxIdleConns; idle > 0 {
+		s.conns = min(s.conns, uint32(idle))
+	}
 	s.calls.init()
 	s.releases.init()
 	s.members.init()
@@ -180,7 +185,7 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 
 // hold numbers the checks, and counts the leases that they may take as held until it is known that they are
 // not: the request may be in flight long before the answer arrives. It tells whether there are any.
-func (s *Store) hold(checks []seawall.Check) (any bool) {
+func (s *Store) hold(checks []seawall.Check) (some bool) {
 	now := s.now()
 	for i := range checks {
 		c := &checks[i]
@@ -189,10 +194,10 @@ func (s *Store) hold(checks []seawall.Check) (any bool) {
 		}
 		if l, ok := leaseOf(c); ok {
 			s.ledger.Add(l, now)
-			any = true
+			some = true
 		}
 	}
-	return any
+	return some
 }
 
 // forget takes the checks' leases for not taken, nor to be.
