@@ -82,7 +82,7 @@ func (a *Admission) ask(ctx context.Context) {
 	checks := a.checks[a.locals:]
 	wait := a.stack.wait
 	for i := range checks {
-		if checks[i].Limit.onFailure == FailClosed && !checks[i].Advisory {
+		if checks[i].FailsClosed() {
 			wait = a.stack.waitClosed
 		}
 	}

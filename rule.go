@@ -138,6 +138,9 @@ type Check struct {
 	At int64
 }
 
+// FailsClosed tells whether the check refuses its request if the store cannot be asked.
+func (c *Check) FailsClosed() bool { return !c.Advisory && c.Limit.onFailure == FailClosed }
+
 // Never is the RetryAfter of a cost that can never fit.
 const Never time.Duration = -1
 

@@ -125,7 +125,7 @@ func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 		if _, ok := c.Rule.(seawall.Holder); ok && c.ID == 0 {
 			c.ID = f.lastID.Add(1)
 		}
-		closed = closed || failsClosed(c)
+		closed = closed || c.FailsClosed()
 		blocked = blocked || blocks(c)
 	}
 	b := f.quick
@@ -150,11 +150,6 @@ func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 	}
 	f.mirror(checks, results[len(dst):])
 	return results, nil
-}
-
-// failsClosed tells whether the check refuses if the shared store cannot be asked.
-func failsClosed(c *seawall.Check) bool {
-	return !c.Advisory && c.Limit.OnFailure() == seawall.FailClosed
 }
 
 // blocks tells whether the check refuses whatever is asked.

@@ -94,7 +94,7 @@ func grace(ctx context.Context, checks []seawall.Check) time.Duration {
 	}
 	wait = min(wait, longestWait)
 	for i := range checks {
-		if checks[i].Limit.OnFailure() == seawall.FailClosed && !checks[i].Advisory {
+		if checks[i].FailsClosed() {
 			return wait
 		}
 	}
