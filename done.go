@@ -36,8 +36,9 @@ func (a *Admission) release(ctx context.Context) {
 	wait := false
 	for i := a.locals; i < len(a.results); i++ {
 		c, res := &a.checks[i], &a.results[i]
-		if h, ok := c.Rule.(Holder); ok && c.ID != 0 && (res.Committed || res.Fallback) {
-			leases = append(leases, Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID, Last: res.Last})
+		if l, ok := c.Lease(); ok && c.ID != 0 && (res.Committed || res.Fallback) {
+			l.Last = res.Last
+			leases = append(leases, l)
 			wait = wait || res.Last
 		}
 	}

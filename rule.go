@@ -39,8 +39,8 @@ type Holder interface {
 	TTL() time.Duration
 	// Release removes the lease with the given id, if it is there.
 	Release(s *State, id uint64)
-	// Renew makes the lease last TTL from env.Now, also if it was lost.
-	Renew(s *State, env Env, id uint64)
+	// Renew makes the lease, which a check of that cost took, last TTL from env.Now, also if it was lost.
+	Renew(s *State, env Env, id uint64, cost int64)
 }
 
 // Refunder is a Rule whose commits can be taken back, as if they had never been.
@@ -136,6 +136,12 @@ type Check struct {
 	// At is when the store decided, in nanoseconds of its clock since the Unix epoch; of a Refund, which goes to the
 	// store that spent, when it decided about what is taken back.
 	At int64
+}
+
+// Lease returns the lease that the check takes if it commits; ok is false if it takes none.
+func (c *Check) Lease() (l Lease, ok bool) {
+	h, ok := c.Rule.(Holder)
+	return Lease{Limit: c.Limit, Rule: h, Key: c.Key, Cost: c.Cost, ID: c.ID}, ok && c.Op == Spend
 }
 
 // FailsClosed tells whether the check refuses its request if the store cannot be asked.

@@ -25,6 +25,7 @@ type Lease struct {
 	Limit *Limit
 	Rule  Holder
 	Key   Key
+	Cost  int64 // of the check
 	ID    uint64
 	// Last: see Result.
 	Last bool

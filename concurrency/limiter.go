@@ -30,7 +30,7 @@ type Config struct {
 // Limiter is the layer "concurrency". It is safe for concurrent use.
 type Limiter struct {
 	limit *seawall.Limit
-	rule  *Lease
+	rule  *Slots
 	match func(*seawall.Request) bool
 }
 
@@ -48,7 +48,7 @@ func New(cfg Config) (*Limiter, error) {
 	if cfg.MaxInFlight < 1 {
 		return nil, fmt.Errorf("concurrency: MaxInFlight is %d; want at least 1", cfg.MaxInFlight)
 	}
-	rule, err := NewLease(cfg.MaxInFlight, cfg.TTL)
+	rule, err := NewSlots(cfg.MaxInFlight, cfg.TTL)
 	if err != nil {
 		return nil, fmt.Errorf("concurrency: %w", err)
 	}

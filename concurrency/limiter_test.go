@@ -72,36 +72,36 @@ func TestLastSlots(t *testing.T) {
 		{25, 20, false, 0, false, true},
 		{math.MaxInt64 - 1, math.MaxInt64, true, 0, true, false},
 	} {
-		r := concurrency.Describe(c.taken, c.slots, c.ok, c.ok, &seawall.Check{})
+		r := concurrency.Describe(c.taken, c.slots, 1, c.ok, c.ok, &seawall.Check{})
 		assert.Equal(t, c.last, r.Last, "%d of %d", c.taken, c.slots)
 		assert.Equal(t, c.remaining, r.Remaining, "%d of %d", c.taken, c.slots)
 		assert.Equal(t, c.retryAtLeastOne, r.RetryAfter >= time.Second)
 	}
 }
 
-// TestLeaseStates takes leases whose clock steps, with no store around them.
-func TestLeaseStates(t *testing.T) {
-	l, err := concurrency.NewLease(2, 10*time.Second)
+// TestSlotStates takes leases whose clock steps, with no store around them.
+func TestSlotStates(t *testing.T) {
+	l, err := concurrency.NewSlots(2, 10*time.Second)
 	require.NoError(t, err)
 	var s seawall.State
 	at := func(d time.Duration) seawall.Env {
 		return seawall.Env{Now: int64(1_800_000_000*time.Second) + int64(d)}
 	}
 	held := func(env seawall.Env) int64 {
-		seen, ok := l.Check(&s, env, nil)
+		seen, ok := l.Check(&s, env, &seawall.Check{Cost: 1})
 		assert.Equal(t, seen[0] < 2, ok)
 		return seen[0]
 	}
 	assert.True(t, l.Idle(&s, at(0).Now))
 	l.Release(&s, 1) // of a state never seen
-	l.Commit(&s, at(0), &seawall.Check{ID: 1})
-	l.Commit(&s, at(time.Second), &seawall.Check{ID: 2})
+	l.Commit(&s, at(0), &seawall.Check{ID: 1, Cost: 1})
+	l.Commit(&s, at(time.Second), &seawall.Check{ID: 2, Cost: 1})
 	assert.EqualValues(t, 2, held(at(10*time.Second-1)))
 	assert.EqualValues(t, 1, held(at(10*time.Second)))
 	assert.EqualValues(t, 0, held(at(11*time.Second)))
 	assert.EqualValues(t, 2, held(at(-time.Hour)), "stepped back")
 	assert.EqualValues(t, 0, held(at(-time.Hour+10*time.Second)), "locked out for one TTL at most")
-	l.Renew(&s, at(0), 7)
+	l.Renew(&s, at(0), 7, 1)
 	assert.False(t, l.Idle(&s, at(0).Now))
 	l.Release(&s, 7)
 	l.Release(&s, 7)

@@ -51,12 +51,12 @@ func New(cfg Config) (*Shedder, error) {
 	case !(cfg.Reserve >= 0 && reserve < million):
 		return nil, fmt.Errorf("fleetshed: Reserve is %v; want 0 ≤ Reserve < 1, in millionths", cfg.Reserve)
 	}
-	lease, err := concurrency.NewLease(1, cfg.TTL)
+	slots, err := concurrency.NewSlots(1, cfg.TTL)
 	if err != nil {
 		return nil, fmt.Errorf("fleetshed: %w", err)
 	}
 	s := &Shedder{workers: cfg.Workers, fleet: seawall.FleetKey()}
-	s.rule = &slot{Lease: lease, reserve: int64(reserve), own: cfg.Workers}
+	s.rule = &slot{Slots: slots, reserve: int64(reserve), own: cfg.Workers}
 	if s.ordinary, err = seawall.NewLimit(Name, "ordinary", cfg.OnFailure); err != nil {
 		return nil, fmt.Errorf("fleetshed: %w", err)
 	}

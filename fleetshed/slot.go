@@ -15,7 +15,7 @@ const million = 1_000_000
 
 // slot is a lease whose cap is the ordinary share of the fleet's capacity.
 type slot struct {
-	*concurrency.Lease
+	*concurrency.Slots
 	reserve int64 // parts per million
 	own     int64 // this instance's workers, the capacity until the fleet is known
 }
@@ -39,13 +39,17 @@ func (s *slot) Kind() string { return "slot" }
 
 // Check implements seawall.Rule.
 func (s *slot) Check(st *seawall.State, env seawall.Env, _ *seawall.Check) (seawall.Observation, bool) {
-	n, ok := s.Held(st, env, s.ordinary(env))
+	n := s.Held(st, env)
+	ok := n < s.ordinary(env)
+	if !ok {
+		s.Mend(st, env)
+	}
 	return seawall.Observation{n}, ok
 }
 
 // Result implements seawall.Rule.
 func (s *slot) Result(seen seawall.Observation, ok, committed bool, env seawall.Env, c *seawall.Check) seawall.Result {
-	return concurrency.Describe(seen[0], s.ordinary(env), ok, committed, c)
+	return concurrency.Describe(seen[0], s.ordinary(env), 1, ok, committed, c)
 }
 
 // Share implements seawall.Sharer: this instance's own workers, whose store knows of no fleet.
@@ -55,7 +59,7 @@ func (s *slot) Share(_, _ int64) seawall.Rule { return s }
 func (s *slot) Bounds() bool { return false }
 
 // Script implements seawall.Rule: a check of its own, and the rest as for any lease.
-func (s *slot) Script() string { return slotLua + s.Lease.Script() }
+func (s *slot) Script() string { return slotLua + s.Slots.Script() }
 
 // Args implements seawall.Rule.
 func (s *slot) Args(dst []any, env seawall.Env, c *seawall.Check) []any {

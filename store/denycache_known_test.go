@@ -151,7 +151,7 @@ func TestLeasesAreNeverKnown(t *testing.T) {
 		assert.True(t, asked)
 		assert.False(t, results[0].Admitted)
 	}
-	require.NoError(t, d.Release(t.Context(), seawall.Lease{Limit: slot[0].Limit, Rule: slot[0].Rule.(seawall.Holder), Key: slot[0].Key, ID: slot[0].ID}))
+	require.NoError(t, d.Release(t.Context(), seawall.Lease{Limit: slot[0].Limit, Rule: slot[0].Rule.(seawall.Holder), Key: slot[0].Key, Cost: slot[0].Cost, ID: slot[0].ID}))
 	results, _ = d.ask(t, again)
 	assert.True(t, results[0].Committed)
 }

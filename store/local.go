@@ -15,8 +15,8 @@ func sharer(c *seawall.Check) (s seawall.Sharer, ok bool) {
 
 // holds tells whether a check takes a slot.
 func holds(c *seawall.Check) bool {
-	_, ok := c.Rule.(seawall.Holder)
-	return ok && c.Op == seawall.Spend
+	_, ok := c.Lease()
+	return ok
 }
 
 // own returns the check on this instance's share of a limit. A rate's starts from what the shared store said last.
@@ -68,8 +68,9 @@ func (f *Failover) decide(dst []seawall.Result, checks []seawall.Check, refused,
 
 // claim has the shared store count a lease that was granted without it, once it is back.
 func (f *Failover) claim(c *seawall.Check) {
+	l, _ := c.Lease()
 	if s, ok := f.shared.(seawall.Claimer); ok {
-		s.Claim(seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: c.Key, ID: c.ID})
+		s.Claim(l)
 	}
 }
 
@@ -142,9 +143,8 @@ func (f *Failover) count(granted, checks []seawall.Check, results []seawall.Resu
 func (f *Failover) giveBack(checks []seawall.Check, results []seawall.Result) {
 	for i := range checks {
 		results[i].Committed = false
-		if h, ok := checks[i].Rule.(seawall.Holder); ok {
-			c := &checks[i]
-			_ = f.shared.Release(context.Background(), seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID})
+		if l, ok := checks[i].Lease(); ok {
+			_ = f.shared.Release(context.Background(), l)
 		}
 	}
 }

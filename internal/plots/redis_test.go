@@ -24,7 +24,7 @@ import (
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	m := watch(t)
-	lease, err := concurrency.NewLease(2, 0)
+	lease, err := concurrency.NewSlots(2, 0)
 	require.NoError(t, err)
 	rows := [][]string{{"rule", "admits", "refuses"}}
 	for _, c := range []struct {

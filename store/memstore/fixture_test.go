@@ -41,7 +41,7 @@ func perDay(t *testing.T, policy string, burst int64) seawall.Check {
 
 func slotsOf(t *testing.T, n int64) seawall.Check {
 	t.Helper()
-	rule, err := concurrency.NewLease(n, time.Hour)
+	rule, err := concurrency.NewSlots(n, time.Hour)
 	require.NoError(t, err)
 	return seawall.Check{Limit: limitOf(t, concurrency.Name, "api"), Rule: rule, Cost: 1}
 }

@@ -189,8 +189,8 @@ func (s *Store) unlock(locked uint64) {
 func (s *Store) enter(checks []seawall.Check, results []seawall.Result) {
 	for i := range checks {
 		c := &checks[i]
-		if h, ok := c.Rule.(seawall.Holder); ok && results[i].Committed && c.Op == seawall.Spend {
-			s.ledger.Add(seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID}, s.now())
+		if l, ok := c.Lease(); ok && results[i].Committed {
+			s.ledger.Add(l, s.now())
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestI5IdleStateDisappears(t *testing.T) {
 	s := sub.Store.(*memstore.Store)
 	bucket, err := ratelimit.TokenBucket(ratelimit.PerSecond(1), 5).Rule()
 	require.NoError(t, err)
-	slots, err := concurrency.NewLease(2, 10*time.Second)
+	slots, err := concurrency.NewSlots(2, 10*time.Second)
 	require.NoError(t, err)
 	rate, err := seawall.NewLimit("ratelimit", "api", seawall.FailLocal)
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ func checksOf(t *testing.T, slots int64) []seawall.Check {
 	t.Helper()
 	bucket, err := ratelimit.TokenBucket(ratelimit.PerSecond(10), 20).Rule()
 	require.NoError(t, err)
-	lease, err := concurrency.NewLease(slots, 10*time.Second)
+	lease, err := concurrency.NewSlots(slots, 10*time.Second)
 	require.NoError(t, err)
 	rate, err := seawall.NewLimit("ratelimit", "api", seawall.FailLocal)
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestIdleCallersVanish(t *testing.T) {
 		checks[0].Key, checks[1].Key, checks[1].ID = k, k, 0
 		_, err := s.Apply(t.Context(), results, checks)
 		require.NoError(t, err)
-		held = append(held, seawall.Lease{Limit: checks[1].Limit, Rule: checks[1].Rule.(seawall.Holder), Key: k, ID: checks[1].ID})
+		held = append(held, seawall.Lease{Limit: checks[1].Limit, Rule: checks[1].Rule.(seawall.Holder), Key: checks[1].Key, Cost: checks[1].Cost, ID: checks[1].ID})
 	}
 	s.Sweep()
 	assert.Equal(t, 2*callers, s.States())
@@ -94,7 +94,7 @@ func TestStress(t *testing.T) {
 				now := inFlight[who].Add(1)
 				for m := most[who].Load(); m < now && !most[who].CompareAndSwap(m, now); m = most[who].Load() {
 				}
-				l := seawall.Lease{Limit: checks[0].Limit, Rule: checks[0].Rule.(seawall.Holder), Key: checks[0].Key, ID: checks[0].ID}
+				l := seawall.Lease{Limit: checks[0].Limit, Rule: checks[0].Rule.(seawall.Holder), Key: checks[0].Key, Cost: checks[0].Cost, ID: checks[0].ID}
 				inFlight[who].Add(-1)
 				assert.NoError(t, s.Release(context.Background(), l, l))
 			}

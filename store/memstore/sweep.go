@@ -46,7 +46,7 @@ func (s *Store) Renew() {
 				st = &state{rule: l.Rule}
 				sh.slots.put(n, st)
 			}
-			l.Rule.Renew(&st.State, s.env(), l.ID)
+			l.Rule.Renew(&st.State, s.env(), l.ID, l.Cost)
 		}
 		sh.mu.Unlock()
 	}

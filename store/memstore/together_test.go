@@ -87,7 +87,7 @@ func TestIdleSlotInUse(t *testing.T) {
 		for _, c := range checks {
 			r, _ := ask(t, s, c, k)
 			require.False(t, r.Admitted, "its slot was forgotten")
-			l := seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: k, ID: c.ID}
+			l := seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: c.Key, Cost: c.Cost, ID: c.ID}
 			require.NoError(t, s.Release(t.Context(), l))
 		}
 		added.Op = seawall.Reset

@@ -33,7 +33,7 @@ func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall
 			byScript[script] = c
 			calls = append(calls, c)
 		}
-		args := l.Rule.Args(nil, env, &seawall.Check{Limit: l.Limit, Rule: l.Rule, Key: l.Key, Cost: 1, ID: l.ID})
+		args := l.Rule.Args(nil, env, &seawall.Check{Limit: l.Limit, Rule: l.Rule, Key: l.Key, Cost: l.Cost, ID: l.ID})
 		c.keys = append(c.keys, s.nameOf(l.Key, l.Limit))
 		c.args = append(c.args, args[:2]...)
 	}
@@ -46,24 +46,27 @@ func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall
 	return calls, nil
 }
 
-// runBatch runs a section of the leases' rules for all of them.
-func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.Lease) (err error) {
+// runBatch runs a section of the leases' rules for all of them, and returns how many of them Redis had lost.
+func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.Lease) (lost int64, err error) {
 	defer caught(&err)
 	calls, err := s.batchCalls(section, leases)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, c := range calls {
 		sent := s.now()
 		reply, err := c.script.Run(ctx, s.client, c.keys, c.args...).Result()
 		if err != nil {
-			return classify(err)
+			return lost, classify(err)
 		}
-		if when, ok := reply.([]any); ok {
-			return s.ranLate(sent, when)
+		switch reply := reply.(type) {
+		case []any:
+			return lost, s.ranLate(sent, reply)
+		case int64:
+			lost += max(0, reply)
 		}
 	}
-	return nil
+	return lost, nil
 }
 
 // ranLate learns the time from a script that says it ran too late, and returns an error that says so.

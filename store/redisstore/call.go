@@ -91,7 +91,7 @@ func (s *Store) newCall(env seawall.Env, deadline int64, checks []seawall.Check)
 			c.args = ch.Rule.Args(c.args, env, ch)
 		}
 		counts = append(counts, len(c.args)-before)
-		if l, ok := leaseOf(ch); ok {
+		if l, ok := ch.Lease(); ok {
 			c.leases = append(c.leases, l)
 		}
 	}

@@ -25,5 +25,6 @@ func (s *Store) Beat() error { return s.beat() }
 
 // RenewNow renews leases, whether or not they are held.
 func (s *Store) RenewNow(ctx context.Context, leases ...seawall.Lease) error {
-	return s.runBatch(ctx, "renew", leases)
+	_, err := s.runBatch(ctx, "renew", leases)
+	return err
 }

@@ -107,7 +107,7 @@ func TestNoPhantomsAfterAFreezeLongerThanTheTTL(t *testing.T) {
 				checks := []seawall.Check{lease(t, fmt.Sprint(caller, "-", i), 1, 2*time.Second)}
 				_, err := s.Apply(short(t, 5*time.Millisecond), nil, checks)
 				assert.Error(t, err)
-				maybe := seawall.Lease{Limit: checks[0].Limit, Rule: checks[0].Rule.(seawall.Holder), Key: checks[0].Key, ID: checks[0].ID}
+				maybe := seawall.Lease{Limit: checks[0].Limit, Rule: checks[0].Rule.(seawall.Holder), Key: checks[0].Key, Cost: checks[0].Cost, ID: checks[0].ID}
 				assert.NoError(t, s.Release(t.Context(), maybe))
 			}
 		})

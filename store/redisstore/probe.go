@@ -44,5 +44,5 @@ func (s *Store) Claim(leases ...seawall.Lease) {
 	for _, l := range leases {
 		s.ledger.Add(l, now)
 	}
-	s.releases.claim(false, leases...)
+	s.releases.claim(unheard, leases...)
 }

@@ -70,7 +70,7 @@ func bucket(t *testing.T, caller string, rate ratelimit.Rate, burst int64) seawa
 
 func lease(t *testing.T, caller string, slots int64, ttl time.Duration) seawall.Check {
 	t.Helper()
-	l, err := concurrency.NewLease(slots, ttl)
+	l, err := concurrency.NewSlots(slots, ttl)
 	require.NoError(t, err)
 	return seawall.Check{Limit: limit(t, concurrency.Name, "in-flight"), Rule: l, Key: seawall.NewKey(caller), Cost: 1}
 }
@@ -105,7 +105,7 @@ func take(t *testing.T, s seawall.Store, c seawall.Check) (held seawall.Lease, o
 
 // leaseOf is the lease that a check took, or may have taken.
 func leaseOf(c seawall.Check) seawall.Lease {
-	return seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: c.Key, ID: c.ID}
+	return seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: c.Key, Cost: c.Cost, ID: c.ID}
 }
 
 // release gives a lease back and waits for it.

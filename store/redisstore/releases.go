@@ -52,12 +52,20 @@ type release struct {
 	done  chan struct{}
 }
 
-// claim is a lease to take, because its request holds it whether or not Redis knows. sent tells that Redis may have
-// been asked for it already.
+// claim is a lease to take, because its request holds it whether or not Redis knows.
 type claim struct {
 	lease seawall.Lease
-	sent  bool
+	known known
 }
+
+// known is what Redis may know of a lease.
+type known uint8
+
+const (
+	unheard known = iota // it was never asked for it
+	asked                // it may have been asked for it
+	granted              // it has granted it
+)
 
 // over tells who waits that the lease is gone.
 func (r *release) over() {
@@ -84,7 +92,7 @@ func (r *releases) add(l seawall.Lease, done chan struct{}) {
 // claim queues leases that their requests hold whether or not Redis knows, because the calls that asked for
 // them were not answered, or not made: they are taken at once, beyond the cap if need be, so that others see what
 // is in flight.
-func (r *releases) claim(sent bool, leases ...seawall.Lease) {
+func (r *releases) claim(k known, leases ...seawall.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.claims == nil {
@@ -92,30 +100,42 @@ func (r *releases) claim(sent bool, leases ...seawall.Lease) {
 	}
 	for _, l := range leases {
 		if len(r.claims) < maxQueue { // what does not fit is taken by the next renewal
-			r.claims[l.ID] = claim{l, sent}
+			r.claims[l.ID] = claim{l, k}
 		}
 	}
 	r.signal()
 }
 
 // unclaim forgets the claim of a lease, and tells whether there was one that Redis has never heard of.
-func (r *releases) unclaim(id uint64) (unheard bool) {
+func (r *releases) unclaim(id uint64) (undone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c, ok := r.claims[id]
 	delete(r.claims, id)
-	return ok && !c.sent
+	return ok && c.known == unheard
 }
 
-func (r *releases) takeClaims() []seawall.Lease {
+// claimed tells whether the lease is claimed.
+func (r *releases) claimed(id uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	claims := make([]seawall.Lease, 0, len(r.claims))
+	_, ok := r.claims[id]
+	return ok
+}
+
+// takeClaims returns what is claimed: what Redis has granted before, and the rest.
+func (r *releases) takeClaims() (before, others []seawall.Lease) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, c := range r.claims {
-		claims = append(claims, c.lease)
+		if c.known == granted {
+			before = append(before, c.lease)
+		} else {
+			others = append(others, c.lease)
+		}
 	}
 	r.claims = nil
-	return claims
+	return before, others
 }
 
 func (r *releases) signal() {
@@ -256,7 +276,7 @@ func (s *Store) flush(ctx context.Context) (sent, more bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	err := s.runBatch(ctx, "release", leasesOf(batch))
+	_, err := s.runBatch(ctx, "release", leasesOf(batch))
 	s.learnRefusal(err)
 	if err != nil {
 		s.releases.putBack(batch)

@@ -18,7 +18,7 @@ func everyKind(t testing.TB) []seawall.Check {
 	t.Helper()
 	limit, err := seawall.NewLimit("ratelimit", "api", seawall.FailLocal)
 	require.NoError(t, err)
-	lease, err := concurrency.NewLease(20, time.Minute)
+	lease, err := concurrency.NewSlots(20, time.Minute)
 	require.NoError(t, err)
 	checks := []seawall.Check{{Limit: limit, Rule: lease, Cost: 1}}
 	for _, q := range []ratelimit.Quota{

@@ -145,7 +145,7 @@ func TestARefusedLeaseIsNotRenewedIntoBeing(t *testing.T) {
 	release(t, s, held)
 	close(open)
 	if !<-refused {
-		release(t, s, seawall.Lease{Limit: second[0].Limit, Rule: second[0].Rule.(seawall.Holder), Key: second[0].Key, ID: second[0].ID})
+		release(t, s, seawall.Lease{Limit: second[0].Limit, Rule: second[0].Rule.(seawall.Holder), Key: second[0].Key, Cost: second[0].Cost, ID: second[0].ID})
 	}
 	holds(t, c, leasesKey("a"), 0)
 }

@@ -54,6 +54,7 @@ type Store struct {
 	renewing  time.Duration // how often leases are looked through
 	renewals  sync.RWMutex  // held to renew; read-held to release along with calls
 	renewWait time.Duration // for the answer to one renewal
+	lapsed    atomic.Uint64 // leases that Redis had lost when they were to be renewed
 	members   members
 	probe     *redis.Script
 	conns     uint32 // connections that are worth being kept warm
@@ -175,7 +176,7 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 		if c.Timed && c.Op != seawall.Refund {
 			c.At = a.at()
 		}
-		if l, ok := leaseOf(c); ok && !res.Committed && s.ledger.Remove(c.ID) && s.now().Sub(began) >= l.Rule.TTL()/3 {
+		if l, ok := c.Lease(); ok && !res.Committed && s.ledger.Remove(c.ID) && s.now().Sub(began) >= l.Rule.TTL()/3 {
 			s.releases.add(l, nil) // it was long due: it may have been renewed meanwhile
 		}
 		dst = append(dst, res)
@@ -192,7 +193,7 @@ func (s *Store) hold(checks []seawall.Check) (some bool) {
 		if c.ID == 0 {
 			c.ID = s.lastID.Add(1)
 		}
-		if l, ok := leaseOf(c); ok {
+		if l, ok := c.Lease(); ok {
 			s.ledger.Add(l, now)
 			some = true
 		}
@@ -203,7 +204,7 @@ func (s *Store) hold(checks []seawall.Check) (some bool) {
 // forget takes the checks' leases for not taken, nor to be.
 func (s *Store) forget(checks []seawall.Check) {
 	for i := range checks {
-		if l, ok := leaseOf(&checks[i]); ok {
+		if l, ok := checks[i].Lease(); ok {
 			s.ledger.Remove(l.ID)
 		}
 	}
@@ -212,8 +213,8 @@ func (s *Store) forget(checks []seawall.Check) {
 // claimAll has the checks' leases taken as soon as Redis can be asked, if they are still held then.
 func (s *Store) claimAll(checks []seawall.Check) {
 	for i := range checks {
-		if l, ok := leaseOf(&checks[i]); ok {
-			s.releases.claim(true, l)
+		if l, ok := checks[i].Lease(); ok {
+			s.releases.claim(asked, l)
 		}
 	}
 }
@@ -221,7 +222,7 @@ func (s *Store) claimAll(checks []seawall.Check) {
 // giveBack releases what the checks may have taken.
 func (s *Store) giveBack(checks []seawall.Check) {
 	for i := range checks {
-		if l, ok := leaseOf(&checks[i]); ok && s.ledger.Remove(l.ID) {
+		if l, ok := checks[i].Lease(); ok && s.ledger.Remove(l.ID) {
 			s.releases.add(l, nil)
 		}
 	}
@@ -255,13 +256,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// leaseOf returns the lease that the check may take.
-func leaseOf(c *seawall.Check) (seawall.Lease, bool) {
-	h, ok := c.Rule.(seawall.Holder)
-	ok = ok && c.Op == seawall.Spend
-	return seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID}, ok
-}
-
 // Close gives back what is held, leaves the fleet and ends the background work. It returns when ctx is done
 // at the latest. Apply must not be called any more. A Close that failed may be repeated.
 func (s *Store) Close(ctx context.Context) error {
@@ -281,7 +275,8 @@ func (s *Store) Close(ctx context.Context) error {
 	s.drain(ctx) // what the last calls left; without Redis, it expires
 	var errs []error
 	if held := s.ledger.All(); len(held) > 0 {
-		errs = append(errs, s.runBatch(ctx, "release", held))
+		_, err := s.runBatch(ctx, "release", held)
+		errs = append(errs, err)
 	}
 	err := errors.Join(append(errs, s.leave(ctx))...)
 	s.left.Store(err == nil)

@@ -63,9 +63,10 @@ func (s *Store) decide(dst []seawall.Result, checks []seawall.Check) ([]seawall.
 		}
 		res.Committed = c.Op == seawall.Spend && (all || enforced && !c.Advisory)
 		res.Last = res.Last && res.Committed
-		if h, ok := c.Rule.(seawall.Holder); ok && res.Committed {
+		if l, ok := c.Lease(); ok && res.Committed {
 			s.drop(c.ID) // or a lease that is taken again would have to be released twice
-			s.held = append(s.held, seawall.Lease{Limit: c.Limit, Rule: h, Key: c.Key, ID: c.ID, Last: res.Last})
+			l.Last = res.Last
+			s.held = append(s.held, l)
 		}
 	}
 	return dst, s.fault

@@ -29,13 +29,13 @@ func rate(t testing.TB, policy string) seawall.Check {
 // slot returns a check that takes a lease.
 func slot(t testing.TB) seawall.Check {
 	t.Helper()
-	rule, err := concurrency.NewLease(2, 0)
+	rule, err := concurrency.NewSlots(2, 0)
 	require.NoError(t, err)
 	return seawall.Check{Limit: limit(t, "concurrency", "in-flight"), Rule: rule, Key: seawall.NewKey("alice"), Cost: 1}
 }
 
 func leaseOf(c seawall.Check) seawall.Lease {
-	return seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: c.Key, ID: c.ID}
+	return seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: c.Key, Cost: c.Cost, ID: c.ID}
 }
 
 // apply applies checks, which get their ids, and returns the results.

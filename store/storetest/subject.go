@@ -44,7 +44,7 @@ func (s Subject) release(t *testing.T, checks ...seawall.Check) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for _, c := range checks {
-		l := seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: c.Key, ID: c.ID, Last: true}
+		l := seawall.Lease{Limit: c.Limit, Rule: c.Rule.(seawall.Holder), Key: c.Key, Cost: c.Cost, ID: c.ID, Last: true}
 		require.NoError(t, s.Store.Release(ctx, l))
 	}
 }
@@ -84,7 +84,7 @@ func bucket(t testing.TB, policy, caller string, rate ratelimit.Rate, burst, cos
 // lease returns a check on caller's slots.
 func lease(t testing.TB, caller string, slots int64) seawall.Check {
 	t.Helper()
-	l, err := concurrency.NewLease(slots, ttl)
+	l, err := concurrency.NewSlots(slots, ttl)
 	require.NoError(t, err)
 	return seawall.Check{Limit: limit(t, concurrency.Name, "in-flight"), Rule: l, Key: seawall.NewKey(caller), Cost: 1}
 }

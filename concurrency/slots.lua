@@ -2,20 +2,27 @@
 --
 -- $key     the set; the key outlives its last lease by nothing. Anything else there counts as absent and is
 --          replaced.
--- $1       the lease: its instance's id and a number
+-- $1       the lease: its instance's id and a number; of one that takes several slots also '*' and how many
 -- $2       its TTL in ms
 -- $3       how many slots there are
--- observes how many are taken before the decision, expired ones aside.
+-- $4       how many it takes; 0 is one, where no lease takes more, so that they need only be counted
+-- observes how many are taken before the decision, expired leases aside.
 -- Of release and renew, $1 and $2 are the same; an error would hold up the others of their batch. A renewal
--- does not mind whether the lease is still there: after a loss of data it brings it back.
+-- does not mind whether the lease is still there: after a loss of data it brings it back, and counts it in lost.
 
 --@observes
 $n
 --@check
-local $n = redis.pcall('ZCOUNT', $key, '(' .. ms, '+inf')
-local $bad = type($n) ~= 'number'
-if $bad then $n = 0 end
-local $ok = $n < tonumber($3)
+local $n = redis.pcall($4 == '0' and 'ZCOUNT' or 'ZRANGEBYSCORE', $key, '(' .. ms, '+inf')
+local $bad = type($n) == 'table' and $n.err ~= nil
+if $bad then
+  $n = 0
+elseif $4 ~= '0' then
+  local sum = 0
+  for _, lease in ipairs($n) do sum = sum + (tonumber(string.match(lease, '%*(%d+)$')) or 1) end
+  $n = math.min(sum, 2 ^ 53)
+end
+local $ok = $n + math.max($4, 1) <= tonumber($3)
 
 --@mend
 -- A lease that outlives its TTL stems from before the clock stepped back.
@@ -35,5 +42,7 @@ if type(gone) == 'table' and not string.find(gone.err, 'WRONGTYPE', 1, true) the
 --@renew
 local kept = redis.call('TYPE', $key).ok
 if kept ~= 'zset' and kept ~= 'none' then redis.call('DEL', $key) end
+local expiry = redis.call('ZSCORE', $key, $1)
+if not expiry or tonumber(expiry) <= ms then lost = lost + 1 end
 redis.call('ZADD', $key, ms + $2, $1)
 redis.call('PEXPIRE', $key, $2)
