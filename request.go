@@ -35,6 +35,9 @@ type Request struct {
 	Tier Tier
 	// Route is the matched route's pattern, never the raw path; empty is an unmatched route.
 	Route string
+	// LongLived tells that the request lasts as long as its client likes, such as a WebSocket or a stream of events. It has
+	// caps of its own, and is outside the fleet's and this instance's workers.
+	LongLived bool
 	// Cost is what a rate limit charges; zero is 1.
 	Cost int64
 	// Authenticated tells whether Key stands for a caller whose identity was verified.

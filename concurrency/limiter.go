@@ -1,6 +1,7 @@
 package concurrency
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,49 +11,84 @@ import (
 // Name is the layer's name.
 const Name = "concurrency"
 
-// DefaultPolicy is the name of the policy unless told otherwise.
-const DefaultPolicy = "in-flight"
+// The policies that MaxInFlight and MaxLongLived stand for.
+const (
+	DefaultPolicy   = "in-flight"
+	LongLivedPolicy = "long-lived"
+)
 
 // Config says how many requests a caller may have in flight.
 type Config struct {
-	// MaxInFlight is the cap per caller, at least 1. Required; 20 is a good start.
+	// MaxInFlight is the cap per caller on all requests but long-lived ones: the policy DefaultPolicy. 20 is a good
+	// start. Zero is no such policy; then Policies is required.
 	MaxInFlight int64
-	// Policy is the policy's name; empty is DefaultPolicy.
-	Policy string
-	// Match tells whether the cap is about a request; nil is about every one.
-	Match func(*seawall.Request) bool
-	// TTL is how long the slots of an instance that died stay taken, 1 s to 1 h; zero is DefaultTTL.
+	// MaxLongLived is the cap per caller on long-lived requests (seawall.Request.LongLived): the policy LongLivedPolicy.
+	// Zero is MaxInFlight.
+	MaxLongLived int64
+	// Policies are further caps, such as one on a group of routes. At most 16 in all.
+	Policies []Policy
+	// TTL is how long the slots of those two policies stay taken after their instance died, 1 s to 1 h in whole
+	// milliseconds; zero is DefaultTTL.
 	TTL time.Duration
-	// OnFailure says what happens when the store cannot be asked; zero is seawall.FailLocal.
+	// OnFailure says what happens to those two policies when the store cannot be asked; zero is seawall.FailLocal.
 	OnFailure seawall.Failure
 }
 
 // Limiter is the layer "concurrency". It is safe for concurrent use.
 type Limiter struct {
-	limit *seawall.Limit
-	rule  *Slots
-	match func(*seawall.Request) bool
+	policies []*policy
+	limits   []*seawall.Limit
 }
 
 var _ seawall.Layer = (*Limiter)(nil)
 
-// New returns a Limiter; errors name the field and the value.
+// New returns a Limiter. It copies the policies; errors name the policy, the field and the value.
 func New(cfg Config) (*Limiter, error) {
-	if cfg.Policy == "" {
-		cfg.Policy = DefaultPolicy
-	}
-	limit, err := seawall.NewLimit(Name, cfg.Policy, cfg.OnFailure)
+	policies, err := cfg.policies()
 	if err != nil {
 		return nil, fmt.Errorf("concurrency: %w", err)
 	}
-	if cfg.MaxInFlight < 1 {
-		return nil, fmt.Errorf("concurrency: MaxInFlight is %d; want at least 1", cfg.MaxInFlight)
+	l := &Limiter{}
+	names := map[string]bool{}
+	for _, p := range policies {
+		if names[p.Name] {
+			return nil, fmt.Errorf("concurrency: policy %q is given twice", p.Name)
+		}
+		names[p.Name] = true
+		resolved, err := p.resolve()
+		if err != nil {
+			return nil, fmt.Errorf("concurrency: policy %q: %w", p.Name, err)
+		}
+		l.policies = append(l.policies, resolved)
+		l.limits = append(l.limits, resolved.limit)
 	}
-	rule, err := NewSlots(cfg.MaxInFlight, cfg.TTL)
-	if err != nil {
-		return nil, fmt.Errorf("concurrency: %w", err)
+	return l, nil
+}
+
+// policies returns all policies, those of the short fields first.
+func (cfg Config) policies() ([]Policy, error) {
+	var all []Policy
+	switch {
+	case cfg.MaxInFlight < 0:
+		return nil, fmt.Errorf("MaxInFlight is %d; want at least 1, or zero and Policies", cfg.MaxInFlight)
+	case cfg.MaxLongLived < 0:
+		return nil, fmt.Errorf("MaxLongLived is %d; want at least 1, or zero for as many as MaxInFlight", cfg.MaxLongLived)
+	case cfg.MaxInFlight == 0 && cfg.MaxLongLived == 0 && len(cfg.Policies) == 0:
+		return nil, errors.New("MaxInFlight is 0 and Policies is empty; want at least 1 in flight, or a policy")
 	}
-	return &Limiter{limit: limit, rule: rule, match: cfg.Match}, nil
+	if cfg.MaxLongLived == 0 {
+		cfg.MaxLongLived = cfg.MaxInFlight
+	}
+	if n := cfg.MaxInFlight; n > 0 {
+		all = append(all, Policy{Name: DefaultPolicy, MaxInFlight: n, TTL: cfg.TTL, OnFailure: cfg.OnFailure})
+	}
+	if n := cfg.MaxLongLived; n > 0 {
+		all = append(all, Policy{Name: LongLivedPolicy, MaxInFlight: n, LongLived: true, TTL: cfg.TTL, OnFailure: cfg.OnFailure})
+	}
+	if all = append(all, cfg.Policies...); len(all) > maxPolicies {
+		return nil, fmt.Errorf("there are %d policies; want at most %d", len(all), maxPolicies)
+	}
+	return all, nil
 }
 
 // Name implements seawall.Layer.
@@ -62,17 +98,20 @@ func (l *Limiter) Name() string { return Name }
 func (l *Limiter) Cause() seawall.Cause { return seawall.CauseQuota }
 
 // Limits implements seawall.Layer.
-func (l *Limiter) Limits() []*seawall.Limit { return []*seawall.Limit{l.limit} }
+func (l *Limiter) Limits() []*seawall.Limit { return l.limits }
 
 // Plan implements seawall.Layer.
 func (l *Limiter) Plan(dst []seawall.Check, r *seawall.Request) []seawall.Check {
-	if r.Key.IsZero() || l.match != nil && !l.match(r) {
-		return dst
+	for _, p := range l.policies {
+		if c, ok := p.check(r); ok {
+			dst = append(dst, c)
+		}
 	}
-	return append(dst, seawall.Check{Limit: l.limit, Rule: l.rule, Key: r.Key, Cost: 1})
+	return dst
 }
 
 // Typical implements seawall.Typical.
 func (l *Limiter) Typical() seawall.Check {
-	return seawall.Check{Limit: l.limit, Rule: l.rule, Key: seawall.NewKey("typical"), Cost: 1}
+	p := l.policies[0]
+	return seawall.Check{Limit: p.limit, Rule: p.own, Key: seawall.NewKey("typical"), Cost: 1}
 }

@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/seawall-go/seawall"
 )
@@ -91,19 +90,7 @@ func (p *Policy) about(r *seawall.Request) bool {
 			return false
 		}
 	}
-	return (len(p.Routes) == 0 || slices.ContainsFunc(p.Routes, func(route string) bool { return onRoute(route, r.Route) })) &&
-		(p.Match == nil || p.Match(r))
-}
-
-// ValidRoute tells whether Policy.Routes may hold the route: the text that a router has of it, without a method and
-// without braces, and with '*' at its end only.
-func ValidRoute(route string) bool {
-	return route != "" && !strings.ContainsAny(route, " {}") && !strings.Contains(strings.TrimSuffix(route, "*"), "*")
-}
-
-func onRoute(pattern, route string) bool {
-	prefix, all := strings.CutSuffix(pattern, "*")
-	return pattern == route || all && strings.HasPrefix(route, prefix)
+	return r.On(p.Routes) && (p.Match == nil || p.Match(r))
 }
 
 // check returns the policy's check on a request, without its limit and its rule, and the plan; false if there
@@ -141,7 +128,7 @@ func (p Policy) clone() (Policy, error) {
 		return bad("Callers is %d; want Everyone, SignedIn or Anonymous", p.Callers)
 	}
 	for i, route := range p.Routes {
-		if !ValidRoute(route) {
+		if !seawall.ValidRoute(route) {
 			return bad("Routes[%d] is %q; want a path as the router has it, such as /v1/users/:id, without the method, and '*' at its end only", i, route)
 		}
 	}

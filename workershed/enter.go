@@ -14,7 +14,7 @@ const (
 //
 // Limit is Workers and Remaining how many of them would be idle, had every refusal been enforced.
 func (s *Shedder) Enter(r *seawall.Request, m seawall.Mode) (seawall.Result, seawall.Ticket) {
-	if m >= seawall.Off {
+	if m >= seawall.Off || r.LongLived {
 		return s.admitted(s.kept.load()), 0
 	}
 	if r.Tier >= seawall.Critical {

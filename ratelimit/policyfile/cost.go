@@ -7,7 +7,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seawall-go/seawall"
-	"github.com/seawall-go/seawall/ratelimit"
 )
 
 // cost reads what requests cost: a number, or numbers by route.
@@ -27,7 +26,7 @@ func (p place) cost(n *yaml.Node) func(*seawall.Request) int64 {
 	c := costs{exact: map[string]int64{}}
 	for _, e := range entries {
 		in := p.at(e.key)
-		if !ratelimit.ValidRoute(e.key) {
+		if !seawall.ValidRoute(e.key) {
 			p.wrong(e.line, ": the route %q; want %s", cut(e.key), wantRoute)
 		}
 		units, _ := in.whole(e.value, 1, maxUnits)

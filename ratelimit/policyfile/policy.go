@@ -146,7 +146,7 @@ func (p place) routes(n *yaml.Node) (routes []string) {
 	}
 	for i, element := range elements {
 		if route, ok := p.item(i).text(element, wantRoute); ok {
-			if !ratelimit.ValidRoute(route) {
+			if !seawall.ValidRoute(route) {
 				p.item(i).is(element, wantRoute)
 			}
 			routes = append(routes, route)
