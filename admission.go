@@ -7,7 +7,7 @@ import (
 )
 
 // Admission is the engine's answer about one request. Call Done exactly when its handler has returned,
-// whatever the decision. It belongs to one goroutine.
+// whatever the decision; see also Return. It belongs to one goroutine.
 type Admission struct {
 	stack    *Stack
 	request  *Request
@@ -20,6 +20,7 @@ type Admission struct {
 	started  time.Time
 	entered  time.Duration // how long the local layers took
 	met      int           // limits and local layers that the HTTP request had met before
+	returned bool
 	done     bool
 
 	partsBuf   [4]part

@@ -12,9 +12,18 @@ func (a *Admission) Done(ctx context.Context) {
 		return
 	}
 	a.done = true
-	a.request.forget(a.met)
+	if !a.returned {
+		a.Return()
+	}
 	a.leave()
 	a.release(ctx)
+}
+
+// Return tells that the handler has returned, but goes on with what the request holds, such as a connection that it has
+// taken over. Done gives that back; it may then be called on another goroutine.
+func (a *Admission) Return() {
+	a.returned = true
+	a.request.forget(a.met)
 }
 
 func (a *Admission) leave() {

@@ -17,6 +17,9 @@ const (
 	LongLivedPolicy = "long-lived"
 )
 
+// maxWaiting bounds Config.MaxWaiting.
+const maxWaiting = 100_000
+
 // Config says how many requests a caller may have in flight.
 type Config struct {
 	// MaxInFlight is the cap per caller on all requests but long-lived ones: the policy DefaultPolicy. 20 is a good
@@ -32,12 +35,21 @@ type Config struct {
 	TTL time.Duration
 	// OnFailure says what happens to those two policies when the store cannot be asked; zero is seawall.FailLocal.
 	OnFailure seawall.Failure
+	// Store is what Acquire asks. A Stack asks its own; both may be the same.
+	Store seawall.Store
+	// MaxWaiting is how many calls of Acquire of this process may wait for slots of the same key, at most 100,000; zero is
+	// none. A limiter with waiting also has requests of a Stack stand behind those who wait, and be refused. All instances
+	// had better have it or none.
+	MaxWaiting int
 }
 
 // Limiter is the layer "concurrency". It is safe for concurrent use.
 type Limiter struct {
 	policies []*policy
 	limits   []*seawall.Limit
+	store    seawall.Store
+	waiting  int
+	lines    seawall.Lines
 }
 
 var _ seawall.Layer = (*Limiter)(nil)
@@ -48,14 +60,17 @@ func New(cfg Config) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("concurrency: %w", err)
 	}
-	l := &Limiter{}
+	if cfg.MaxWaiting < 0 || cfg.MaxWaiting > maxWaiting {
+		return nil, fmt.Errorf("concurrency: MaxWaiting is %d; want 0 to %d", cfg.MaxWaiting, maxWaiting)
+	}
+	l := &Limiter{store: cfg.Store, waiting: cfg.MaxWaiting}
 	names := map[string]bool{}
 	for _, p := range policies {
 		if names[p.Name] {
 			return nil, fmt.Errorf("concurrency: policy %q is given twice", p.Name)
 		}
 		names[p.Name] = true
-		resolved, err := p.resolve()
+		resolved, err := p.resolve(cfg.MaxWaiting > 0)
 		if err != nil {
 			return nil, fmt.Errorf("concurrency: policy %q: %w", p.Name, err)
 		}

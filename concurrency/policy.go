@@ -53,8 +53,8 @@ type Policy struct {
 type policy struct {
 	Policy
 	limit *seawall.Limit
-	own   *Slots
-	plans map[string]*Slots
+	own   seawall.Rule
+	plans map[string]seawall.Rule
 }
 
 // check returns the policy's check on a request; false if there is none.
@@ -81,8 +81,8 @@ func (p *policy) check(r *seawall.Request) (c seawall.Check, ok bool) {
 	return c, !c.Key.IsZero()
 }
 
-// resolve copies what the caller could still change. Its errors name the field and the value.
-func (p Policy) resolve() (*policy, error) {
+// resolve copies what the caller could still change; waiting has a line in front of the slots. Its errors name the field and the value.
+func (p Policy) resolve(waiting bool) (*policy, error) {
 	limit, err := seawall.NewLimit(Name, p.Name, p.OnFailure)
 	if err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func (p Policy) resolve() (*policy, error) {
 	if len(p.Plans) > 0 && p.Plan == nil {
 		return nil, fmt.Errorf("Plan is nil; want a function that says who has which of the %d Plans", len(p.Plans))
 	}
-	res := &policy{Policy: p, limit: limit, plans: map[string]*Slots{}}
-	if res.own, err = p.slots("MaxInFlight", p.MaxInFlight); err != nil {
+	res := &policy{Policy: p, limit: limit, plans: map[string]seawall.Rule{}}
+	if res.own, err = p.slots("MaxInFlight", p.MaxInFlight, waiting); err != nil {
 		return nil, err
 	}
 	for name, slots := range p.Plans {
@@ -109,7 +109,7 @@ func (p Policy) resolve() (*policy, error) {
 		if err := seawall.ValidName("plan", name); err != nil {
 			return nil, err
 		}
-		if res.plans[name], err = p.slots(fmt.Sprintf("Plans[%q]", name), slots); err != nil {
+		if res.plans[name], err = p.slots(fmt.Sprintf("Plans[%q]", name), slots, waiting); err != nil {
 			return nil, err
 		}
 	}
@@ -118,13 +118,19 @@ func (p Policy) resolve() (*policy, error) {
 }
 
 // slots returns the rule of a cap that a field states.
-func (p *Policy) slots(field string, n int64) (*Slots, error) {
+func (p *Policy) slots(field string, n int64, waiting bool) (seawall.Rule, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("%s is %d; want at least 1", field, n)
 	}
 	rule, err := NewSlots(n, p.TTL)
-	if err == nil && p.Weight != nil {
+	if err != nil {
+		return nil, err
+	}
+	if p.Weight != nil {
 		rule = rule.Weighted()
 	}
-	return rule, err
+	if waiting {
+		return rule.Queue(0, 0), nil
+	}
+	return rule, nil
 }

@@ -47,8 +47,8 @@ func NewSlots(slots int64, ttl time.Duration) (*Slots, error) {
 	return &Slots{slots: slots, ttl: ttl}, nil
 }
 
-// Weighted returns the rule with the same slots and TTL of which a check takes as many as its cost. Leases of both
-// rules on the same key count together. It reads every lease that its key holds, where the other counts them.
+// Weighted returns the rule with the same slots and TTL of which a check takes as many as its cost. It reads every lease
+// that its key holds, where the other counts them, those of weight as one each.
 func (s *Slots) Weighted() *Slots {
 	w := *s
 	w.weighted = true
@@ -74,6 +74,9 @@ func (s *Slots) takes(cost int64) int64 {
 func (s *Slots) fits(n, more int64) bool {
 	return n < s.slots && (more <= s.slots-n || n == 0 && more <= s.whole)
 }
+
+// bears tells whether so many slots fit if none is taken.
+func (s *Slots) bears(n int64) bool { return n <= max(s.slots, s.whole) }
 
 // Check implements seawall.Rule; it observes how many slots are taken.
 func (s *Slots) Check(st *seawall.State, env seawall.Env, c *seawall.Check) (seawall.Observation, bool) {
@@ -122,7 +125,7 @@ func (s *Slots) Idle(st *seawall.State, now int64) bool {
 // Result implements seawall.Rule.
 func (s *Slots) Result(seen seawall.Observation, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
 	res := Describe(seen[0], s.slots, s.takes(c.Cost), ok, committed, c)
-	if !ok && s.takes(c.Cost) > max(s.slots, s.whole) {
+	if !ok && !s.bears(s.takes(c.Cost)) {
 		res.RetryAfter = seawall.Never
 	}
 	return res

@@ -33,7 +33,7 @@ for _, lease in ipairs(late) do redis.call('ZADD', $key, ms + $2, lease) end
 if $bad then redis.call('DEL', $key) end
 redis.call('ZADD', $key, ms + $2, $1)
 redis.call('PEXPIRE', $key, $2)
-if tick then redis.call('ZREMRANGEBYSCORE', $key, '-inf', ms) end
+if tick then redis.call('ZREMRANGEBYSCORE', $key, 0, ms) end -- below zero are those who wait for a slot
 
 --@release
 local gone = redis.pcall('ZREM', $key, $1)

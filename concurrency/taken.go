@@ -12,6 +12,7 @@ type taken struct {
 	leases  map[uint64]lease
 	slots   int64 // that all leases take, expired ones included
 	soonest int64 // no lease expires before
+	line    map[uint64]waiter
 }
 
 // lease is when a lease expires, in milliseconds of the store's clock, and how many slots it takes.
@@ -31,17 +32,18 @@ func (t *taken) drop(id uint64) {
 	delete(t.leases, id)
 }
 
-// count returns how many slots are taken by leases that have not expired at ms.
-func (t *taken) count(ms int64) (n int64) {
+// count returns how many leases have not expired at ms, and how many slots they take.
+func (t *taken) count(ms int64) (leases, slots int64) {
 	if t.soonest > ms {
-		return t.slots
+		return int64(len(t.leases)), t.slots
 	}
 	for _, l := range t.leases {
 		if l.expiry > ms {
-			n += l.slots
+			leases++
+			slots += l.slots
 		}
 	}
-	return n
+	return leases, slots
 }
 
 // cut makes no lease expire after the given time: one that would stems from before the clock stepped back.
@@ -64,13 +66,17 @@ func (t *taken) prune(ms int64) {
 	}
 }
 
-// Held returns how many slots of the state are taken at env.Now.
+// Held returns how many slots of the state are taken at env.Now. Without weights every lease takes one.
 func (s *Slots) Held(st *seawall.State, env seawall.Env) int64 {
 	t, _ := st.More.(*taken)
 	if t == nil {
 		return 0
 	}
-	return t.count(env.Now / int64(time.Millisecond))
+	leases, slots := t.count(env.Now / int64(time.Millisecond))
+	if !s.weighted {
+		return leases
+	}
+	return slots
 }
 
 // Mend shortens the leases that outlive their TTL, before a refusal: they stem from before the clock stepped back.

@@ -39,12 +39,14 @@ func newFlags(t *testing.T) *flags.Flags {
 
 // wrapper is what wraps a store: a cache, and a breaker.
 type wrapper struct {
-	saved uint64
-	open  bool
+	saved  uint64
+	lapsed uint64
+	open   bool
 }
 
-func (w *wrapper) Saved() uint64 { return w.saved }
-func (w *wrapper) Open() bool    { return w.open }
+func (w *wrapper) Saved() uint64  { return w.saved }
+func (w *wrapper) Open() bool     { return w.open }
+func (w *wrapper) Lapsed() uint64 { return w.lapsed }
 
 // everything has every metric of Seawall's in reg, by two requests: one that is served, and one that is
 // decided without the store, since its error is err's.
@@ -52,7 +54,7 @@ func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Reques
 	t.Helper()
 	m, w := memory(t, nil), workers(t, 4)
 	tel := telemetry(t, middleware.TelemetryConfig{
-		Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), DenyCache: &wrapper{}, Breaker: &wrapper{}, Logger: discard(),
+		Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), DenyCache: &wrapper{}, Breaker: &wrapper{}, Leases: &wrapper{}, Logger: discard(),
 	})
 	identify := middleware.Config{Identify: middleware.ByAPIKey(middleware.NewHasher(nil))}
 	layers := []seawall.Layer{rate(t, policy("api", 9)), slots(t, 2), fleet(t, 8), w}
@@ -88,10 +90,11 @@ func TestGauges(t *testing.T) {
 
 func TestWhatWrapsTheStoreIsExported(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	w := &wrapper{saved: 41}
-	telemetry(t, middleware.TelemetryConfig{Registerer: reg, DenyCache: w, Breaker: w})
+	w := &wrapper{saved: 41, lapsed: 3}
+	telemetry(t, middleware.TelemetryConfig{Registerer: reg, DenyCache: w, Breaker: w, Leases: w})
 	value := func(name string) float64 { return series(t, reg, name)[""] }
 	assert.Equal(t, 41.0, value("seawall_deny_cache_saved_total"))
+	assert.Equal(t, 3.0, value("seawall_leases_lapsed_total"))
 	assert.Zero(t, value("seawall_breaker_state"))
 	w.saved, w.open = 42, true
 	assert.Equal(t, 42.0, value("seawall_deny_cache_saved_total"))
@@ -99,7 +102,7 @@ func TestWhatWrapsTheStoreIsExported(t *testing.T) {
 
 	without := prometheus.NewPedanticRegistry()
 	telemetry(t, middleware.TelemetryConfig{Registerer: without})
-	n, err := testutil.GatherAndCount(without, "seawall_deny_cache_saved_total", "seawall_breaker_state")
+	n, err := testutil.GatherAndCount(without, "seawall_deny_cache_saved_total", "seawall_breaker_state", "seawall_leases_lapsed_total")
 	require.NoError(t, err)
 	assert.Zero(t, n)
 }

@@ -30,7 +30,11 @@ func Stack(s *seawall.Stack, cfg Config) echo.MiddlewareFunc {
 			}
 			ctx := c.Request().Context()
 			a := s.Admit(ctx, r)
-			defer a.Done(ctx)
+			if r.LongLived {
+				defer keep(ctx, a, c)()
+			} else {
+				defer a.Done(ctx)
+			}
 			d := a.Decision()
 			if !d.Denied {
 				setQuota(c.Response().Header(), a, 0)
@@ -45,7 +49,7 @@ func Stack(s *seawall.Stack, cfg Config) echo.MiddlewareFunc {
 
 // request builds what the layers know of the request.
 func (cfg *Config) request(c echo.Context) (*seawall.Request, error) {
-	r := &seawall.Request{Tier: cfg.Classify(c), Route: c.Path()}
+	r := &seawall.Request{Tier: cfg.Classify(c), Route: c.Path(), LongLived: cfg.LongLived(c)}
 	if err := cfg.Identify(c, r); err != nil {
 		return nil, err
 	}

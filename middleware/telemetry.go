@@ -33,6 +33,8 @@ type TelemetryConfig struct {
 	// DenyCache and Breaker, where given, are exported, too: a store.DenyCache and a store.Failover.
 	DenyCache interface{ Saved() uint64 }
 	Breaker   interface{ Open() bool }
+	// Leases, where given, is exported, too: a redisstore.Store.
+	Leases interface{ Lapsed() uint64 }
 	// Logger is told what goes wrong, at most once a second; nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -156,6 +158,10 @@ func gauges(cfg TelemetryConfig) []prometheus.Collector {
 	if c := cfg.DenyCache; c != nil {
 		counter("seawall_deny_cache_saved_total", "Store calls that the deny cache answered.",
 			func() float64 { return float64(c.Saved()) })
+	}
+	if l := cfg.Leases; l != nil {
+		counter("seawall_leases_lapsed_total", "Slots that requests of this instance had lost when they were to be renewed.",
+			func() float64 { return float64(l.Lapsed()) })
 	}
 	if b := cfg.Breaker; b != nil {
 		gauge("seawall_breaker_state", "Whether the shared store is given up for now: 0 is closed, 1 is open.", nil,

@@ -30,7 +30,7 @@ var ErrUnknown = errors.New("it may be spent all the same")
 type Budget struct {
 	store   seawall.Store
 	limiter *Limiter
-	lines   lines
+	lines   seawall.Lines
 }
 
 // NewBudget returns a Budget of the limiter's quotas on a store, which may be shared with other processes.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/seawall-go/seawall"
@@ -44,9 +42,9 @@ func (e *RefusedError) Unwrap() error { return e.cause }
 //   - an error that wraps ctx's when ctx is done: nothing is spent, or it has been refunded;
 //   - the store's error, which wraps ErrUnknown unless certainly nothing was spent.
 func (b *Budget) Wait(ctx context.Context, r *seawall.Request) (*Answer, error) {
-	turn, leave := b.lines.join(r.Key)
-	defer leave()
-	if err := b.standInLine(ctx, r, turn); err != nil {
+	place, _ := b.lines.Join(r.Key, 0)
+	defer b.lines.Leave(place)
+	if err := b.standInLine(ctx, r, place.Turn()); err != nil {
 		return nil, err
 	}
 	for {
@@ -125,42 +123,5 @@ func sleep(ctx context.Context, refusal *Answer) error {
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("ratelimit: waiting: %w", ctx.Err())
-	}
-}
-
-// lines are the queues of those who wait, by key. Nobody's queue is not kept. The zero lines are empty.
-type lines struct {
-	mu    sync.Mutex
-	turns map[seawall.Key][]chan struct{} // the first is closed: it is that one's turn
-}
-
-// join gets in line. The channel is closed when it is the caller's turn; leave must be called.
-func (l *lines) join(key seawall.Key) (turn <-chan struct{}, leave func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.turns == nil {
-		l.turns = map[seawall.Key][]chan struct{}{}
-	}
-	mine := make(chan struct{})
-	l.turns[key] = append(l.turns[key], mine)
-	if len(l.turns[key]) == 1 {
-		close(mine)
-	}
-	return mine, func() { l.leave(key, mine) }
-}
-
-func (l *lines) leave(key seawall.Key, mine chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	line := l.turns[key]
-	i := slices.Index(line, mine)
-	line = slices.Delete(line, i, i+1)
-	if len(line) == 0 {
-		delete(l.turns, key)
-		return
-	}
-	l.turns[key] = line
-	if i == 0 {
-		close(line[0])
 	}
 }

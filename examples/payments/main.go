@@ -106,8 +106,9 @@ type app struct {
 	client redis.UniversalClient
 	flags  *flags.Flags
 
-	failover  *store.Failover  // of Redis, if there is Redis
-	denyCache *store.DenyCache // in front of it
+	shared    *redisstore.Store // on Redis, if there is Redis
+	failover  *store.Failover   // in front of it
+	denyCache *store.DenyCache  // in front of that
 }
 
 // newFlags follows the file, or has the defaults in code without one.
@@ -133,12 +134,12 @@ func (a *app) newStore(o options) (fullStore, error) {
 		return embedded, nil
 	}
 	a.client = redis.NewClient(o.redis)
-	shared, err := redisstore.New(redisstore.Config{Client: a.client, Namespace: "payments"})
-	if err != nil {
+	var err error
+	if a.shared, err = redisstore.New(redisstore.Config{Client: a.client, Namespace: "payments"}); err != nil {
 		return nil, err
 	}
 	if a.failover, err = store.NewFailover(store.FailoverConfig{
-		Shared: shared, Local: embedded, ExpectedInstances: o.instances,
+		Shared: a.shared, Local: embedded, ExpectedInstances: o.instances,
 	}); err != nil {
 		return nil, err
 	}
@@ -169,7 +170,7 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 		Registerer: metrics, StoreName: a.store.String(), Fleet: a.store, Workers: worker, Flags: a.flags,
 	}
 	if o.redis != nil {
-		observed.Breaker, observed.DenyCache = a.failover, a.denyCache
+		observed.Leases, observed.Breaker, observed.DenyCache = a.shared, a.failover, a.denyCache
 	}
 	telemetry, err := middleware.NewTelemetry(observed)
 	if err != nil {

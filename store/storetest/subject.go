@@ -89,6 +89,23 @@ func lease(t testing.TB, caller string, slots int64) seawall.Check {
 	return seawall.Check{Limit: limit(t, concurrency.Name, "in-flight"), Rule: l, Key: seawall.NewKey(caller), Cost: 1}
 }
 
+// weighted returns a check on slots of caller's that takes so many.
+func weighted(t testing.TB, caller string, slots, takes int64) seawall.Check {
+	t.Helper()
+	c := lease(t, caller, slots)
+	c.Rule, c.Cost = c.Rule.(*concurrency.Slots).Weighted(), takes
+	return c
+}
+
+// queued returns a check on caller's slots, of another limit, by somebody who has waited for so long; 0 does not wait.
+func queued(t testing.TB, caller string, slots int64, waiter uint64, waited time.Duration) seawall.Check {
+	t.Helper()
+	c := lease(t, caller, slots)
+	c.Limit = limit(t, concurrency.Name, "queue")
+	c.Rule = c.Rule.(*concurrency.Slots).Weighted().Queue(waiter, waited)
+	return c
+}
+
 // slots returns the checks of an ordinary and of a critical request on a fleet to which this instance adds
 // workers. The store is told, and has announced them, when it returns.
 func slots(t testing.TB, s Subject, workers int64, reserve float64) (ordinary, critical seawall.Check) {

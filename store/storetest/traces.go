@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,11 @@ func menuOf(t *testing.T, a, b Subject, rnd *rand.Rand) []seawall.Check {
 			menu = append(menu, bucket(t, policy, caller, rate, burst, 1))
 		}
 		menu = append(menu, lease(t, caller, 1+rnd.Int64N(4)))
+		menu = append(menu, weighted(t, caller, 1+rnd.Int64N(9), 1))
+		slots := 1 + rnd.Int64N(3)
+		for waiter := range uint64(4) {
+			menu = append(menu, queued(t, caller, slots, waiter, time.Duration(waiter%3)*time.Second))
+		}
 	}
 	workers := 1 + rnd.Int64N(8)
 	reserve := float64(rnd.IntN(10)) / 10
@@ -128,8 +134,13 @@ func pick(menu []seawall.Check, rnd *rand.Rand) []seawall.Check {
 	var checks []seawall.Check
 	for _, i := range rnd.Perm(len(menu))[:1+rnd.IntN(5)] {
 		c := menu[i]
+		if slices.ContainsFunc(checks, func(other seawall.Check) bool { return *other.Limit == *c.Limit && other.Key == c.Key }) {
+			continue
+		}
 		if b, ok := c.Rule.(ratelimit.Rule); ok {
 			c.Cost = 1 + rnd.Int64N(min(b.Limit()+1, 30))
+		} else if rnd.IntN(2) == 0 { // of slots, which plain ones take one of all the same
+			c.Cost = 1 + rnd.Int64N(10)
 		}
 		c.Advisory = rnd.IntN(3) == 0
 		c.Timed = rnd.IntN(3) > 0

@@ -1,0 +1,81 @@
+package middleware
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/seawall-go/seawall"
+)
+
+// tenure gives back what a long-lived request holds once its handler has returned and the connection that it has
+// taken over, if any, is closed: many handlers of WebSockets return while others go on with the connection.
+type tenure struct {
+	ctx       context.Context
+	admission *seawall.Admission
+	holders   atomic.Int32 // the handler and its connection
+}
+
+// keep begins a tenure. The function that it returns is called when the handler has returned.
+func keep(ctx context.Context, a *seawall.Admission, c echo.Context) (returned func()) {
+	t := &tenure{ctx: ctx, admission: a}
+	t.holders.Store(1)
+	before := c.Response().Writer
+	c.Response().Writer = &hijackable{before, t}
+	return func() {
+		c.Response().Writer = before
+		a.Return()
+		t.leave()
+	}
+}
+
+func (t *tenure) leave() {
+	if t.holders.Add(-1) == 0 {
+		t.admission.Done(t.ctx)
+	}
+}
+
+// hijackable is a response whose connection, once taken over, is part of the tenure.
+type hijackable struct {
+	http.ResponseWriter
+	tenure *tenure
+}
+
+// Unwrap is for http.ResponseController.
+func (w *hijackable) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Flush implements http.Flusher, as echo.Response does, for handlers that ask for it by that name.
+func (w *hijackable) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+
+// Hijack implements http.Hijacker.
+func (w *hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return conn, rw, err
+	}
+	w.tenure.holders.Add(1)
+	c := &hijacked{conn, sync.OnceFunc(w.tenure.leave)}
+	runtime.AddCleanup(c, func(leave func()) { leave() }, c.leave) // nobody can close it any more
+	return c, rw, nil
+}
+
+// hijacked is a connection that was taken over.
+type hijacked struct {
+	net.Conn
+	leave func()
+}
+
+// Close implements net.Conn.
+func (c *hijacked) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
+
+// NetConn returns the connection underneath, as tls.Conn does. Closing that gives nothing back.
+func (c *hijacked) NetConn() net.Conn { return c.Conn }
