@@ -61,6 +61,13 @@ func (l *Lines) Leave(p *Place) {
 	}
 }
 
+// Len is how many stand in a line.
+func (l *Lines) Len(key Key) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.lines[key])
+}
+
 // Nudge has the first of a line ask again at once.
 func (l *Lines) Nudge(key Key) {
 	l.mu.Lock()

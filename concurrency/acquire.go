@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/seawall-go/seawall"
 )
 
-const (
-	// storeWait bounds how long Acquire waits for one answer of the store.
-	storeWait = 2 * time.Second
-	// askAgain is how long the first in line waits before it asks again, at first; longer each time, up to maxAskAgain,
-	// which must be well below stay.
-	askAgain, maxAskAgain = 10 * time.Millisecond, 100 * time.Millisecond
-)
+// storeWait bounds how long Acquire waits for one answer of the store.
+const storeWait = 2 * time.Second
 
 var (
 	// ErrFull is wrapped by the errors of Acquire if no slot is free, and nobody may wait for one.
@@ -37,8 +31,9 @@ type held struct {
 
 // Acquire takes a slot of the caller's, without HTTP: for a dependency that bears few calls at a time. Release gives it
 // back; until then it is renewed. If no slot is free, it returns an error that wraps ErrFull, or waits until there is
-// one if Config.MaxWaiting says so: as long as ctx lasts, so give it a deadline. Who waits is served in the order in
-// which the waiting began, also among instances.
+// one if Config.MaxWaiting says so: as long as ctx lasts, so give it a deadline. At one instance those who wait for a key
+// are served in the order in which they came; among instances the first of each is, by the store's clock, so nobody is
+// overtaken again and again.
 //
 // It knows no modes. An error that is neither ErrFull nor ErrTooHeavy nor ctx's is the store's, and nothing is held; with
 // a store.Failover the failure policies decide instead, save that FailClosed is an error.
@@ -64,8 +59,8 @@ func (l *Limiter) AcquireFor(ctx context.Context, r *seawall.Request) (Lease, er
 	if l.waiting > 0 {
 		return l.wait(ctx, r.Key, checks)
 	}
-	held, _, err := l.ask(ctx, r.Key, checks)
-	return held, err
+	a := l.ask(ctx, r.Key, checks)
+	return a.lease, a.err
 }
 
 // Release gives the slots back. It is idempotent, and safe for concurrent use. It takes a moment, 5 ms at most, if it
@@ -80,8 +75,16 @@ func (l Lease) Release() {
 	l.held.limiter.lines.Nudge(l.held.key)
 }
 
-// ask asks the store once. If it is refused, hopeless tells that waiting is of no use.
-func (l *Limiter) ask(ctx context.Context, key seawall.Key, checks []seawall.Check) (_ Lease, hopeless bool, _ error) {
+// answer is what the store's answer means for one who wants slots.
+type answer struct {
+	lease    Lease
+	err      error
+	hopeless bool          // waiting is of no use
+	again    time.Duration // when a refused one should ask again
+}
+
+// ask asks the store once.
+func (l *Limiter) ask(ctx context.Context, key seawall.Key, checks []seawall.Check) answer {
 	asking, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	for i := range checks {
@@ -92,100 +95,43 @@ func (l *Limiter) ask(ctx context.Context, key seawall.Key, checks []seawall.Che
 		err = fmt.Errorf("the store answered %d of %d checks", len(results), len(checks))
 	}
 	h := &held{limiter: l, key: key}
-	var refused error
+	var a answer
 	for i := range checks {
 		lease, _ := checks[i].Lease()
 		if err != nil && (len(results) != len(checks) || checks[i].FailsClosed()) {
-			refused, hopeless = err, true
-		} else if res := results[i]; !res.Admitted {
-			never := res.RetryAfter == seawall.Never
-			if refused == nil || never && !hopeless {
-				refused = fmt.Errorf("policy %q: %w", checks[i].Limit.Policy(), why(never))
-			}
-			hopeless = hopeless || never
+			a.err, a.hopeless = err, true
 		} else {
-			lease.Last = res.Last
+			lease.Last = results[i].Last
+			a.add(checks[i].Limit.Policy(), results[i])
 		}
 		h.leases = append(h.leases, lease)
 	}
-	if refused == nil {
-		refused = ctx.Err() // nobody waits for what was granted
-		hopeless = refused != nil
+	if a.err == nil && ctx.Err() != nil { // nobody waits for what was granted
+		a.err, a.hopeless = ctx.Err(), true
 	}
-	if refused != nil {
-		if err != nil || hopeless {
-			_ = l.store.Release(context.Background(), unhurried(h.leases)...) // it may have been taken all the same
+	if a.err == nil {
+		a.lease = Lease{h}
+		return a
+	}
+	if err != nil || a.hopeless {
+		for i := range h.leases {
+			h.leases[i].Last = false
 		}
-		return Lease{}, hopeless, fmt.Errorf("concurrency: %w", refused)
+		_ = l.store.Release(context.Background(), h.leases...) // they may have been taken all the same
 	}
-	return Lease{h}, false, nil
+	a.err = fmt.Errorf("concurrency: %w", a.err)
+	return a
 }
 
-func why(never bool) error {
-	if never {
-		return ErrTooHeavy
+// add counts in the result of one policy. The first refusal is named, unless another is for good.
+func (a *answer) add(policy string, res seawall.Result) {
+	if res.Admitted || a.hopeless {
+		return
 	}
-	return ErrFull
-}
-
-// unhurried are the leases, whose release nobody waits for.
-func unhurried(leases []seawall.Lease) []seawall.Lease {
-	for i := range leases {
-		leases[i].Last = false
+	a.again = max(a.again, res.RetryAfter)
+	if res.RetryAfter == seawall.Never {
+		a.err, a.hopeless = fmt.Errorf("policy %q: %w", policy, ErrTooHeavy), true
+	} else if a.err == nil {
+		a.err = fmt.Errorf("policy %q: %w", policy, ErrFull)
 	}
-	return leases
-}
-
-// wait asks until there is a slot, in the order of the line.
-func (l *Limiter) wait(ctx context.Context, key seawall.Key, checks []seawall.Check) (Lease, error) {
-	began := time.Now()
-	place, ok := l.lines.Join(key, l.waiting)
-	if !ok { // as many wait already; those may only just have come
-		lease, _, err := l.ask(ctx, key, checks)
-		return lease, err
-	}
-	defer l.lines.Leave(place)
-	select {
-	case <-place.Turn():
-	case <-ctx.Done():
-		return Lease{}, fmt.Errorf("concurrency: waiting in line: %w", ctx.Err())
-	}
-	name, pause := max(1, rand.Uint64()), askAgain //nolint:gosec // no secret
-	for {
-		for i := range checks {
-			checks[i].Rule = checks[i].Rule.(*queue).Queue(name, time.Since(began))
-		}
-		lease, hopeless, err := l.ask(ctx, key, checks)
-		if err == nil {
-			return lease, nil
-		}
-		if hopeless || !l.pause(ctx, place, pause) {
-			l.leave(checks)
-			return Lease{}, errors.Join(err, ctx.Err())
-		}
-		pause = min(2*pause, maxAskAgain)
-	}
-}
-
-// pause waits until it is worth asking again, and tells whether ctx still was not done then.
-func (l *Limiter) pause(ctx context.Context, place *seawall.Place, d time.Duration) bool {
-	timer := time.NewTimer(d/2 + rand.N(d)) //nolint:gosec // no secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-place.Nudged():
-	case <-ctx.Done():
-		return false
-	}
-	return true
-}
-
-// leave leaves the line at the store. If that fails, it forgets the place after a moment.
-func (l *Limiter) leave(checks []seawall.Check) {
-	ctx, cancel := context.WithTimeout(context.Background(), seawall.DefaultWaitClosed)
-	defer cancel()
-	for i := range checks {
-		checks[i].Op, checks[i].ID = seawall.Refund, 0
-	}
-	_, _ = l.store.Apply(ctx, nil, checks)
 }

@@ -15,6 +15,15 @@ var queueLua string
 // others for so long, if a slot gets free.
 const stay = time.Second
 
+// The first in line asks again after a tenth of the time that it has been the first, the others after a twentieth of the
+// time that they have waited: a slot that gets free at another instance is not left idle for long, whether it is held for
+// milliseconds or minutes, and Redis is asked no more than it takes.
+const (
+	firstSoon, laterSoon   = 3 * time.Millisecond, 20 * time.Millisecond // at least
+	firstShare, laterShare = 10, 20
+	latest                 = 100 * time.Millisecond // at most; well below stay
+)
+
 // queue is the rule of slots with a line in front of them, seen by one who waits, or by one who does not.
 type queue struct {
 	*Slots
@@ -84,14 +93,15 @@ func (q *queue) ahead(t *taken, ms int64) (n int64) {
 	return n
 }
 
-// Check implements seawall.Rule; it observes how many slots are taken or waited for by those ahead. Who waits, and is
-// refused, stands in line.
+// Check implements seawall.Rule; it observes how many slots are taken or waited for by those ahead, and how many by those
+// ahead alone. Who waits, and is refused, stands in line.
 func (q *queue) Check(st *seawall.State, env seawall.Env, c *seawall.Check) (seawall.Observation, bool) {
-	ms, n := env.Now/int64(time.Millisecond), q.Held(st, env)
+	ms, n, ahead := env.Now/int64(time.Millisecond), q.Held(st, env), int64(0)
 	t, _ := st.More.(*taken)
 	if t != nil {
-		n += q.ahead(t, ms)
+		ahead = q.ahead(t, ms)
 	}
+	n += ahead
 	ok := q.fits(n, q.takes(c.Cost))
 	if !ok {
 		q.Mend(st, env)
@@ -100,7 +110,7 @@ func (q *queue) Check(st *seawall.State, env seawall.Env, c *seawall.Check) (sea
 			t.line[q.waiter] = waiter{ms - q.waited.Milliseconds(), ms + stay.Milliseconds(), q.takes(c.Cost)}
 		}
 	}
-	return seawall.Observation{n}, ok
+	return seawall.Observation{n, ahead}, ok
 }
 
 // Commit implements seawall.Rule.
@@ -123,6 +133,19 @@ func (q *queue) Share(i, n int64) seawall.Rule {
 	share := *q
 	share.Slots = q.Slots.Share(i, n).(*Slots)
 	return &share
+}
+
+// Result implements seawall.Rule. Who is first in line is told to ask again soon, and who is not a little later;
+// see wait.
+func (q *queue) Result(seen seawall.Observation, ok, committed bool, env seawall.Env, c *seawall.Check) seawall.Result {
+	res := q.Slots.Result(seen, ok, committed, env, c)
+	if q.waiter != 0 && res.RetryAfter == retry {
+		res.RetryAfter = laterSoon
+		if seen[1] == 0 {
+			res.RetryAfter = firstSoon
+		}
+	}
+	return res
 }
 
 // Script implements seawall.Rule.

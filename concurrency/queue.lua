@@ -7,12 +7,12 @@
 -- $5             who waits; empty is somebody who does not, and is behind all who do
 -- $6             for how long it has waited, in ms
 -- $7             for how long anybody stands in line without asking again, in ms
--- observes how many are taken or waited for by those ahead.
+-- observes how many are taken or waited for by those ahead, and by those ahead alone.
 
 --@observes
-$n
+$n, $before
 --@check
-local $n, $place, $ahead = 0, false, ms - $6
+local $n, $before, $place, $since = 0, 0, false, ms - $6
 local $leases = redis.pcall('ZRANGEBYSCORE', $key, '(' .. ms, '+inf')
 local $bad = $leases.err ~= nil
 if not $bad then
@@ -22,11 +22,12 @@ if not $bad then
     since = tonumber(since)
     if name == $5 then
       $place = waiter
-    elseif since and ($5 == '' or since < $ahead or since == $ahead and name < $5) then
-      $n = $n + takes
+    elseif since and ($5 == '' or since < $since or since == $since and name < $5) then
+      $before = $before + takes
     end
   end
-  $n = math.min($n, 2 ^ 53)
+  $before = math.min($before, 2 ^ 53)
+  $n = math.min($n + $before, 2 ^ 53)
 end
 local $ok = $n + $4 <= tonumber($3)
 
@@ -38,7 +39,7 @@ if $5 ~= '' and not $bad and tonumber($4) <= tonumber($3) then
   if $place then redis.call('ZREM', $key, $place) end
   redis.call('ZREMRANGEBYSCORE', $key, '-inf', '(' .. -ms - $7)
   redis.call('ZREMRANGEBYSCORE', $key, -ms, '(0')
-  redis.call('ZADD', $key, -ms - $7, string.format('%.0f %s %s', $ahead, $5, $4))
+  redis.call('ZADD', $key, -ms - $7, string.format('%.0f %s %s', $since, $5, $4))
   if redis.call('PTTL', $key) < tonumber($7) then redis.call('PEXPIRE', $key, $7) end
 end
 

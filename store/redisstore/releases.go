@@ -93,6 +93,9 @@ func (r *releases) add(l seawall.Lease, done chan struct{}) {
 // them were not answered, or not made: they are taken at once, beyond the cap if need be, so that others see what
 // is in flight.
 func (r *releases) claim(k known, leases ...seawall.Lease) {
+	if len(leases) == 0 { // nothing to wake the queue for
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.claims == nil {

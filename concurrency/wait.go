@@ -1,0 +1,74 @@
+package concurrency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/seawall-go/seawall"
+)
+
+// wait asks until there is a slot, in the order of the line.
+func (l *Limiter) wait(ctx context.Context, key seawall.Key, checks []seawall.Check) (Lease, error) {
+	began := time.Now()
+	place, ok := l.lines.Join(key, l.waiting)
+	if !ok { // as many wait already; those may only just have come
+		a := l.ask(ctx, key, checks)
+		return a.lease, a.err
+	}
+	defer l.lines.Leave(place)
+	select {
+	case <-place.Turn():
+	case <-ctx.Done():
+		return Lease{}, fmt.Errorf("concurrency: waiting in line: %w", ctx.Err())
+	}
+	waiter := max(1, rand.Uint64()) //nolint:gosec // no secret
+	var first time.Time             // since when it is the first at the store; zero: it is not
+	for {
+		for i := range checks {
+			checks[i].Rule = checks[i].Rule.(*queue).Queue(waiter, time.Since(began))
+		}
+		a := l.ask(ctx, key, checks)
+		if a.err == nil {
+			return a.lease, nil
+		}
+		pause := max(laterSoon, time.Since(began)/laterShare)
+		if a.again > firstSoon {
+			first = time.Time{}
+		} else {
+			if first.IsZero() {
+				first = time.Now()
+			}
+			pause = max(firstSoon, time.Since(first)/firstShare)
+		}
+		if a.hopeless || !wait(ctx, place, min(pause, latest)) {
+			l.leave(checks)
+			return Lease{}, errors.Join(a.err, ctx.Err())
+		}
+	}
+}
+
+// wait waits for about so long, or until it is worth asking at once, and tells whether ctx still was not done then.
+func wait(ctx context.Context, place *seawall.Place, d time.Duration) bool {
+	timer := time.NewTimer(d - d/4 + rand.N(d/2)) //nolint:gosec // no secret
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-place.Nudged():
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// leave leaves the line at the store. If that fails, it forgets the place after a moment.
+func (l *Limiter) leave(checks []seawall.Check) {
+	ctx, cancel := context.WithTimeout(context.Background(), seawall.DefaultWaitClosed)
+	defer cancel()
+	for i := range checks {
+		checks[i].Op, checks[i].ID = seawall.Refund, 0
+	}
+	_, _ = l.store.Apply(ctx, nil, checks)
+}
