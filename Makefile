@@ -47,6 +47,10 @@ memory: deps ## bytes per caller on a real Redis, for every rule and both kinds 
 faults: deps ## every fault at full length, and docs/faults.md (ten minutes, on a machine that does nothing else)
 	cd internal/faults && SEAWALL_REQUIRE_REDIS=1 SEAWALL_FAULTS=long SEAWALL_FAULTS_DOC=$(CURDIR)/docs/faults.md go test -count=1 -timeout 60m -v ./...
 
+.PHONY: leases
+leases: deps ## leases of processes that die, stand still and lose their Redis, at full length (six minutes)
+	cd internal/faults && SEAWALL_REQUIRE_REDIS=1 SEAWALL_LEASES=long go test -count=1 -timeout 30m -v -run 'OneSlot|Idle|AStopped|Resurr|TheDead|WhatRedis|EveryLease|WhatEnds|LongOutage|AnswersWait|TheExample' .
+
 .PHONY: outage
 outage: deps ## Seawall beside its peers while Redis is away, the tables of docs/faults.md (two minutes)
 	cd internal/bench && SEAWALL_REQUIRE_REDIS=1 SEAWALL_OUTAGE_DOC=../../docs/faults.md go test -run TestPeersInAnOutage -count=1 -timeout 30m -v .

@@ -6,6 +6,10 @@
 // under 500 requests a second, latencies are judged too, and SEAWALL_FAULTS_DOC names the document that is
 // written: docs/faults.md, by make faults.
 //
+// Leases have tests of their own (lease_*_test.go): what becomes of them when processes die, stand still or lose their
+// Redis. A normal run takes them small; with SEAWALL_LEASES=long they run one after the other at full size, with
+// processes of the payments example, and their times are judged (six minutes).
+//
 // A fault that is not there passes everything, so each is first shown to a client of its own.
 //
 // It is a module of its own, for its heavy dependencies are nobody else's.

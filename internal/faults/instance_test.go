@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -29,9 +31,11 @@ var plentiful = ratelimit.TokenBucket(ratelimit.PerMinute(1), 1_000_000)
 // instance is what a process of the payments example has between HTTP and Redis, worker shedder aside.
 type instance struct {
 	stack    *seawall.Stack
+	shared   *redisstore.Store
 	failover *store.Failover
 	cache    *store.DenyCache
 	seen     *observed
+	client   *redis.Client
 }
 
 // setup says what a rig is like; zero values are usual ones.
@@ -40,40 +44,68 @@ type setup struct {
 	instances int             // 2
 	api       ratelimit.Quota // plentiful
 	slots     int64           // in flight per caller: 1000
+	workers   int64           // of an instance: 1000
+	weighted  bool            // a request takes as many of them as it costs
 	ttl       time.Duration   // of leases: 2 s
 	extra     seawall.Layer   // in front of the others: none
 	proxied   bool            // so that goroutines of the proxy are among those of this process
 }
 
+// usual returns the setup with usual values where there were none.
+func (s setup) usual() setup {
+	s.instances = cmp.Or(s.instances, instances)
+	s.api = cmp.Or(s.api, plentiful)
+	s.slots = cmp.Or(s.slots, 1000)
+	s.workers = cmp.Or(s.workers, 1000)
+	s.ttl = cmp.Or(s.ttl, 2*time.Second)
+	return s
+}
+
+// newInstance returns an instance that ends with its test.
 func newInstance(t testing.TB, s setup) *instance {
 	t.Helper()
-	in, nobody := &instance{seen: newObserved()}, slog.New(slog.DiscardHandler)
-	client, err := redisstore.NewClient(s.url)
+	in, err := openInstance(s)
 	require.NoError(t, err)
-	shared, err := redisstore.New(redisstore.Config{
-		Client: client, Namespace: "faults", Logger: nobody,
-	})
-	require.NoError(t, err)
-	in.failover, err = store.NewFailover(store.FailoverConfig{
-		Shared: shared, Local: memstore.New(memstore.Config{}), ExpectedInstances: int64(s.instances), Logger: nobody,
-	})
-	require.NoError(t, err)
-	in.cache, err = store.NewDenyCache(store.DenyCacheConfig{Store: in.failover})
-	require.NoError(t, err)
-	in.stack, err = seawall.New(seawall.Config{Store: in.cache, Observer: in.seen}, s.layers(t)...)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_ = in.stack.Close(ctx) // without Redis it cannot leave the fleet
-		_ = client.Close()
-	})
+	t.Cleanup(func() { _ = in.close() }) // without Redis it cannot leave the fleet
 	return in
 }
 
+// openInstance returns an instance, to be closed.
+func openInstance(s setup) (*instance, error) {
+	in, nobody := &instance{seen: newObserved()}, slog.New(slog.DiscardHandler)
+	var err error
+	if in.client, err = redisstore.NewClient(s.url); err != nil {
+		return nil, err
+	}
+	if in.shared, err = redisstore.New(redisstore.Config{
+		Client: in.client, Namespace: "faults", Logger: nobody,
+	}); err != nil {
+		return nil, err
+	}
+	if in.failover, err = store.NewFailover(store.FailoverConfig{
+		Shared: in.shared, Local: memstore.New(memstore.Config{}), ExpectedInstances: int64(s.instances), Logger: nobody,
+	}); err != nil {
+		return nil, err
+	}
+	if in.cache, err = store.NewDenyCache(store.DenyCacheConfig{Store: in.failover}); err != nil {
+		return nil, err
+	}
+	layers, err := s.layers()
+	if err != nil {
+		return nil, err
+	}
+	in.stack, err = seawall.New(seawall.Config{Store: in.cache, Observer: in.seen}, layers...)
+	return in, err
+}
+
+func (in *instance) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return errors.Join(in.stack.Close(ctx), in.client.Close())
+}
+
 // layers are those of the payments example that ask Redis.
-func (s setup) layers(t testing.TB) []seawall.Layer {
-	t.Helper()
+func (s setup) layers() ([]seawall.Layer, error) {
 	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
 		{Name: "api", Quota: s.api, Match: func(r *seawall.Request) bool { return r.Route != loginRoute }},
 		{
@@ -82,16 +114,29 @@ func (s setup) layers(t testing.TB) []seawall.Layer {
 			Key: func(r *seawall.Request) seawall.Key { return r.More[0] },
 		},
 	}})
-	require.NoError(t, err)
-	inFlight, err := concurrency.New(concurrency.Config{MaxInFlight: s.slots, TTL: s.ttl})
-	require.NoError(t, err)
-	fleet, err := fleetshed.New(fleetshed.Config{Workers: 1000, Reserve: 0.2, TTL: s.ttl})
-	require.NoError(t, err)
+	if err != nil {
+		return nil, err
+	}
+	caps := concurrency.Config{MaxInFlight: s.slots, TTL: s.ttl}
+	if s.weighted {
+		caps = concurrency.Config{Policies: []concurrency.Policy{{
+			Name: concurrency.DefaultPolicy, MaxInFlight: s.slots, TTL: s.ttl,
+			Weight: func(r *seawall.Request) int64 { return r.Cost },
+		}}}
+	}
+	inFlight, err := concurrency.New(caps)
+	if err != nil {
+		return nil, err
+	}
+	fleet, err := fleetshed.New(fleetshed.Config{Workers: s.workers, Reserve: 0.2, TTL: s.ttl})
+	if err != nil {
+		return nil, err
+	}
 	layers := []seawall.Layer{rate, inFlight, fleet}
 	if s.extra != nil {
 		layers = append([]seawall.Layer{s.extra}, layers...)
 	}
-	return layers
+	return layers, nil
 }
 
 // quiet keeps go-redis from writing a line for every failed dial.

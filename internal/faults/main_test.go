@@ -12,6 +12,7 @@ import (
 var binaries string
 
 func TestMain(m *testing.M) {
+	runAsKeeper()
 	var err error
 	if binaries, err = os.MkdirTemp("", "faults"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,10 +1,13 @@
 package faults
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"sync"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/ratelimit"
 )
 
@@ -15,6 +18,8 @@ type observed struct {
 	fallbacks map[fallback]int
 	inflight  map[string]int
 	failures  []error // the first few
+	unwaited  int     // releases that were waited for in vain
+	least     int     // ever in flight, of any layer
 }
 
 // fallback is a kind of decision without Redis.
@@ -40,12 +45,16 @@ func (o *observed) Inflight(layer string, delta int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.inflight[layer] += delta
+	o.least = min(o.least, o.inflight[layer])
 }
 
 // Failed implements seawall.Observer.
 func (o *observed) Failed(what string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if what == "release" && errors.Is(err, context.DeadlineExceeded) {
+		o.unwaited++
+	}
 	if len(o.failures) < 3 {
 		o.failures = append(o.failures, &failure{what, err})
 	}
@@ -57,6 +66,18 @@ type failure struct {
 }
 
 func (f *failure) Error() string { return f.what + ": " + f.err.Error() }
+
+// ranOut counts the waits that ran out: of decisions that fell back, and of releases.
+func (o *observed) ranOut() (fallbacks, releases int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for f, count := range o.fallbacks {
+		if strings.HasPrefix(f.limit, concurrency.Name) {
+			fallbacks += count
+		}
+	}
+	return fallbacks, o.unwaited
+}
 
 // failed counts the rate limits' fallbacks but for timeouts, which a busy machine may add.
 func (o *observed) failed() (n int) {

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +42,25 @@ type payments struct {
 	*redistest.Process
 	url    string
 	client *http.Client
+	log    logged
+}
+
+// logged is what a process has written to its log.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // startPayments starts the example on a free port, and returns once it listens.
@@ -51,7 +73,9 @@ func startPayments(t *testing.T, server *redistest.Server, args ...string) *paym
 	require.NoError(t, err)
 	transport := &http.Transport{MaxIdleConnsPerHost: 200}
 	t.Cleanup(transport.CloseIdleConnections)
-	p := &payments{redistest.Launch(t, cmd), "", &http.Client{Transport: transport, Timeout: time.Minute}}
+	p := &payments{client: &http.Client{Transport: transport, Timeout: 90 * time.Second}}
+	cmd.Stderr = &p.log
+	p.Process = redistest.Launch(t, cmd)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
 	p.url = strings.TrimSpace(strings.TrimPrefix(line, "payments: listening on "))
@@ -79,6 +103,30 @@ func (p *payments) do(method, caller, path, body string) int {
 	defer func() { _ = resp.Body.Close() }()
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode
+}
+
+// metric sums the samples of a metric whose labels include all the given texts, such as `layer="fleetshed"`.
+func (p *payments) metric(t *testing.T, name string, labels ...string) (sum float64) {
+	t.Helper()
+	resp, err := p.client.Get(p.url + "/metrics")
+	if !assert.NoError(t, err) {
+		return 0
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		rest, ok := strings.CutPrefix(lines.Text(), name)
+		if !ok || !strings.HasPrefix(rest, "{") && !strings.HasPrefix(rest, " ") {
+			continue
+		}
+		head, value := rest[:strings.LastIndex(rest, " ")], rest[strings.LastIndex(rest, " ")+1:]
+		if slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(head, l) }) {
+			continue
+		}
+		v, err := strconv.ParseFloat(value, 64)
+		assert.NoError(t, err, lines.Text())
+		sum += v
+	}
+	return sum
 }
 
 // healthy waits until the instance says that it is in the fleet, or was long enough alone.

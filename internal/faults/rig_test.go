@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -42,10 +41,7 @@ type rig struct {
 // newRig returns a rig that ends with its test.
 func newRig(t testing.TB, s setup) *rig {
 	t.Helper()
-	s.instances = cmp.Or(s.instances, instances)
-	s.api = cmp.Or(s.api, plentiful)
-	s.slots = cmp.Or(s.slots, 1000)
-	s.ttl = cmp.Or(s.ttl, 2*time.Second)
+	s = s.usual()
 	g := &rig{setup: s, id: rand.Text()[:8]}
 	for range s.instances {
 		g.instances = append(g.instances, newInstance(t, s))
