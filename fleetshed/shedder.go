@@ -12,13 +12,18 @@ import (
 // Name is the layer's name.
 const Name = "fleetshed"
 
-// maxWorkers bounds one instance, so that sums and products of fleets stay whole numbers.
-const maxWorkers = 1_000_000
+// maxWorkers bounds one instance, and maxCapacity a fleet, so that sums and products of fleets stay whole numbers.
+const maxWorkers, maxCapacity = 1_000_000, 1_000_000_000
 
 // Config says how the fleet is divided.
 type Config struct {
 	// Workers is how many requests this instance handles well at a time, 1 to 1,000,000. Required.
 	Workers int64
+	// Capacity is how many requests the whole fleet handles well at a time, if that is fixed, such as by a database behind
+	// it: Workers to 1,000,000,000. Less than one instance's Workers is refused: an instance that the store cannot tell of
+	// the fleet goes by its Workers, and would be let have more than there is. Zero is the sum of the Workers of all live
+	// instances, which the gauge seawall_fleet_capacity shows in either case. All instances should say the same.
+	Capacity int64
 	// Reserve is the share of the fleet kept for critical requests, 0 ≤ Reserve < 1, in steps of a
 	// millionth; 0.2 is a good start. Zero keeps none.
 	Reserve float64
@@ -48,6 +53,9 @@ func New(cfg Config) (*Shedder, error) {
 	switch {
 	case cfg.Workers < 1 || cfg.Workers > maxWorkers:
 		return nil, fmt.Errorf("fleetshed: Workers is %d; want 1 to %d", cfg.Workers, maxWorkers)
+	case cfg.Capacity != 0 && (cfg.Capacity < cfg.Workers || cfg.Capacity > maxCapacity):
+		return nil, fmt.Errorf("fleetshed: Capacity is %d; want the whole fleet's, Workers (%d) to %d, or zero for the sum of all instances' Workers",
+			cfg.Capacity, cfg.Workers, maxCapacity)
 	case !(cfg.Reserve >= 0 && reserve < million):
 		return nil, fmt.Errorf("fleetshed: Reserve is %v; want 0 ≤ Reserve < 1, in millionths", cfg.Reserve)
 	}
@@ -56,7 +64,7 @@ func New(cfg Config) (*Shedder, error) {
 		return nil, fmt.Errorf("fleetshed: %w", err)
 	}
 	s := &Shedder{workers: cfg.Workers, fleet: seawall.FleetKey()}
-	s.rule = &slot{Slots: slots, reserve: int64(reserve), own: cfg.Workers}
+	s.rule = &slot{Slots: slots, reserve: int64(reserve), own: cfg.Workers, fixed: cfg.Capacity}
 	if s.ordinary, err = seawall.NewLimit(Name, "ordinary", cfg.OnFailure); err != nil {
 		return nil, fmt.Errorf("fleetshed: %w", err)
 	}
@@ -78,8 +86,11 @@ func (s *Shedder) Limits() []*seawall.Limit { return []*seawall.Limit{s.ordinary
 // Workers implements seawall.Sizer.
 func (s *Shedder) Workers() int64 { return s.workers }
 
-// Plan implements seawall.Layer.
+// Plan implements seawall.Layer. Long-lived requests are outside the fleet's count.
 func (s *Shedder) Plan(dst []seawall.Check, r *seawall.Request) []seawall.Check {
+	if r.LongLived {
+		return dst
+	}
 	c := seawall.Check{Limit: s.ordinary, Rule: s.rule, Key: s.fleet, Cost: 1}
 	if r.Tier >= seawall.Critical {
 		c.Limit, c.CountOnly = s.critical, true
