@@ -19,10 +19,11 @@ const maxWorkers, maxCapacity = 1_000_000, 1_000_000_000
 type Config struct {
 	// Workers is how many requests this instance handles well at a time, 1 to 1,000,000. Required.
 	Workers int64
-	// Capacity is how many requests the whole fleet handles well at a time, if that is fixed, such as by a database behind
-	// it: Workers to 1,000,000,000. Less than one instance's Workers is refused: an instance that the store cannot tell of
-	// the fleet goes by its Workers, and would be let have more than there is. Zero is the sum of the Workers of all live
-	// instances, which the gauge seawall_fleet_capacity shows in either case. All instances should say the same.
+	// Capacity is how many requests the whole fleet handles well at a time where that is fixed, such as by a database
+	// behind it: Workers to 1,000,000,000, the same on all instances. It may not be less than Workers: an instance that
+	// cannot ask the shared store, or has a store in memory, goes by its own Workers, and alone would let in more than the
+	// fleet can take. Zero is the sum of the Workers of all live instances. That sum is what the gauge
+	// seawall_fleet_capacity shows in either case.
 	Capacity int64
 	// Reserve is the share of the fleet kept for critical requests, 0 ≤ Reserve < 1, in steps of a
 	// millionth; 0.2 is a good start. Zero keeps none.

@@ -19,6 +19,9 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		"Workers is 0":       {},
 		"Workers is -1":      {Workers: -1},
 		"Workers is 1000001": {Workers: 1_000_001},
+		"Capacity is -1":     {Workers: 1, Capacity: -1},
+		"Capacity is 3;":     {Workers: 4, Capacity: 3},
+		"Workers (4)":        {Workers: 4, Capacity: 1_000_000_001},
 		"Reserve is 1":       {Workers: 1, Reserve: 1},
 		"Reserve is -0.1":    {Workers: 1, Reserve: -0.1},
 		"Reserve is NaN":     {Workers: 1, Reserve: math.NaN()},
@@ -31,7 +34,9 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		require.ErrorContains(t, err, "fleetshed: ", want)
 		require.ErrorContains(t, err, want)
 	}
-	for _, cfg := range []fleetshed.Config{{Workers: 1}, {Workers: 1_000_000, Reserve: 0.999999}} {
+	for _, cfg := range []fleetshed.Config{
+		{Workers: 1}, {Workers: 1_000_000, Reserve: 0.999999}, {Workers: 4, Capacity: 4}, {Workers: 4, Capacity: 1_000_000_000},
+	} {
 		_, err := fleetshed.New(cfg)
 		assert.NoError(t, err)
 	}
@@ -53,6 +58,36 @@ func TestPlanOfTiers(t *testing.T) {
 		assert.EqualValues(t, 1, got[0].Cost)
 		assert.Equal(t, concurrency.DefaultTTL, got[0].Rule.(seawall.Holder).TTL())
 	}
+}
+
+// TestLongLivedRequestsStayOutside has streams of every tier.
+func TestLongLivedRequestsStayOutside(t *testing.T) {
+	s, err := fleetshed.New(fleetshed.Config{Workers: 4})
+	require.NoError(t, err)
+	for tier := seawall.TestMode; tier <= seawall.Critical; tier++ {
+		assert.Empty(t, s.Plan(nil, &seawall.Request{Tier: tier, LongLived: true}))
+	}
+	before := []seawall.Check{{Cost: 7}}
+	assert.Equal(t, before, s.Plan(before, &seawall.Request{LongLived: true}))
+}
+
+// TestFixedCapacity does not depend on what the fleet announces, and leaves an instance by itself its own share.
+func TestFixedCapacity(t *testing.T) {
+	s, err := fleetshed.New(fleetshed.Config{Workers: 10, Capacity: 1_000_000_000, Reserve: 0.25})
+	require.NoError(t, err)
+	check := s.Plan(nil, &seawall.Request{})[0]
+	for _, announced := range []int64{0, 10, 50, 1 << 40} {
+		env := seawall.Env{Capacity: announced, Instance: "a-"}
+		assert.EqualValues(t, 750_000_000, check.Rule.Result(seawall.Observation{}, true, false, env, &check).Limit)
+		assert.Equal(t, []any{"a-1", int64(12_000), int64(750_000_000), int64(1_000_000)}, check.Rule.Args(nil, env, &seawall.Check{ID: 1}))
+	}
+	for _, n := range []int64{1, 5} {
+		share := check.Rule.(seawall.Sharer).Share(0, n)
+		assert.EqualValues(t, 7, share.Result(seawall.Observation{}, true, false, seawall.Env{}, &check).Limit, "10 − ceil(2.5)")
+		_, ok := share.Check(&seawall.State{}, seawall.Env{}, &check)
+		assert.True(t, ok)
+	}
+	assert.EqualValues(t, 10, s.Workers(), "it announces its own")
 }
 
 // TestReserve compares the ordinary share with total − ceil(total·reserve) in exact numbers.

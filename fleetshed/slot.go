@@ -1,6 +1,7 @@
 package fleetshed
 
 import (
+	"cmp"
 	_ "embed"
 
 	"github.com/seawall-go/seawall"
@@ -18,6 +19,7 @@ type slot struct {
 	*concurrency.Slots
 	reserve int64 // parts per million
 	own     int64 // this instance's workers, the capacity until the fleet is known
+	fixed   int64 // the capacity of a fleet on a shared store, whatever it announces; 0 is what it announces
 }
 
 var (
@@ -25,11 +27,12 @@ var (
 	_ seawall.Sharer = (*slot)(nil)
 )
 
-// ordinary is how many slots ordinary requests may hold.
+// ordinary is how many slots ordinary requests may hold. A store in memory, which names no instances, is not told of the
+// fleet, so there this instance goes by its own workers.
 func (s *slot) ordinary(env seawall.Env) int64 {
-	total := env.Capacity
-	if total == 0 {
-		total = s.own
+	total := cmp.Or(env.Capacity, s.own)
+	if s.fixed > 0 && env.Instance != "" {
+		total = s.fixed
 	}
 	return total - (total*s.reserve+million-1)/million
 }
@@ -63,5 +66,9 @@ func (s *slot) Script() string { return slotLua + s.Slots.Script() }
 
 // Args implements seawall.Rule.
 func (s *slot) Args(dst []any, env seawall.Env, c *seawall.Check) []any {
-	return append(dst, env.Member(c.ID), s.TTL().Milliseconds(), s.ordinary(env), s.reserve)
+	reserve := s.reserve
+	if s.fixed > 0 {
+		reserve = million
+	}
+	return append(dst, env.Member(c.ID), s.TTL().Milliseconds(), s.ordinary(env), reserve)
 }

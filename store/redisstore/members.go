@@ -22,7 +22,8 @@ const (
 	memberTTL = 10 * time.Second
 )
 
-// members is this instance's view of the fleet, refreshed by every heartbeat.
+// members is this instance's view of the fleet, refreshed by every heartbeat. Its capacity is what Redis publishes, save for
+// two heartbeats after a loss of data.
 type members struct {
 	script *redis.Script
 	every  time.Duration
@@ -97,7 +98,10 @@ func (s *Store) heartbeats() {
 func (s *Store) beat() error {
 	m := &s.members
 	m.mu.Lock()
-	workers := m.workers
+	workers, seen := m.workers, int64(0)
+	if m.fleet.Announced {
+		seen = m.fleet.Capacity
+	}
 	m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
@@ -107,7 +111,7 @@ func (s *Store) beat() error {
 			return classify(err)
 		}
 	}
-	fleet, known, err := s.announce(ctx, workers, s.ledger.Fleet(), true)
+	fleet, known, err := s.announce(ctx, workers, s.ledger.Fleet(), seen, true)
 	if err != nil {
 		return err
 	}
@@ -132,12 +136,13 @@ func (s *Store) beat() error {
 	return nil
 }
 
-func (s *Store) announce(ctx context.Context, workers, used int64, here bool) (_ seawall.Fleet, known bool, err error) {
+// announce runs the script of a heartbeat; seen is the capacity that this instance knows, 0 if none.
+func (s *Store) announce(ctx context.Context, workers, used, seen int64, here bool) (_ seawall.Fleet, known bool, err error) {
 	defer caught(&err)
-	keys := []string{s.fleetName("members"), s.fleetName("capacity")}
+	keys := []string{s.fleetName("members"), s.fleetName("capacity"), s.fleetName("floors")}
 	sent := s.now()
 	reply, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used,
-		s.members.ttl.Milliseconds(), here, s.beatDeadline(sent)).Int64Slice()
+		s.members.ttl.Milliseconds(), here, s.beatDeadline(sent), seen).Int64Slice()
 	if err != nil {
 		return seawall.Fleet{}, false, classify(err)
 	}
@@ -169,7 +174,7 @@ func (s *Store) heard(sent time.Time, at int64) {
 
 // leave takes the instance out of the fleet.
 func (s *Store) leave(ctx context.Context) error {
-	if _, _, err := s.announce(ctx, 0, 0, false); err != nil {
+	if _, _, err := s.announce(ctx, 0, 0, 0, false); err != nil {
 		return fmt.Errorf("redisstore: leaving the fleet: %w", err)
 	}
 	return nil

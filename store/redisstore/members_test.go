@@ -75,9 +75,10 @@ func TestFleetOfTwo(t *testing.T) {
 	alone := seawall.Fleet{Instances: 1, Capacity: 3, Used: 1, Announced: true}
 	sees(t, a, alone)
 
-	dead := tuned(t, c, beat, memberTTL, 50, 2)
-	sees(t, a, seawall.Fleet{Instances: 2, Capacity: 53, Used: 3, Announced: true})
+	dead := tuned(t, c, beat, memberTTL, 5, 2)
+	sees(t, a, seawall.Fleet{Instances: 2, Capacity: 8, Used: 3, Announced: true})
 	dead.Die()
+	sees(t, a, seawall.Fleet{Instances: 1, Capacity: 4, Used: 1, Announced: true}) // half, for a while
 	sees(t, a, alone)
 	assert.Len(t, c.HGetAll(t.Context(), membersKey).Val(), 1, "and forgotten")
 }
@@ -113,6 +114,8 @@ func TestCorruptMembersHeal(t *testing.T) {
 		"members a list":     func() redis.Cmder { return list(membersKey) },
 		"capacity a list":    func() redis.Cmder { return list(capacityKey) },
 		"capacity no number": func() redis.Cmder { return c.Set(t.Context(), capacityKey, "nan", 0) },
+		"floors a list":      func() redis.Cmder { return list(floorsKey) },
+		"floors garbage":     func() redis.Cmder { return c.Set(t.Context(), floorsKey, "9999:9999999999999 x", 0) },
 		"members garbage": func() redis.Cmder {
 			return c.HSet(t.Context(), membersKey, "a", "", "b", "nan", "c", "1:2", "d", "-1:-2:-3", "e", "1e309:1:1",
 				"f", strings.Repeat("9", 400)+":1:1", "g", fmt.Sprintf("%d:%s:1", later, strings.Repeat("9", 30)), "h", "\x00")
@@ -136,6 +139,7 @@ func TestCorruptMembersHeal(t *testing.T) {
 			require.NoError(t, err, name)
 			require.Len(t, members, 1, name)
 			require.Equal(t, "3", c.Get(context.Background(), capacityKey).Val(), name)
+			require.Zero(t, c.Exists(context.Background(), floorsKey).Val(), name)
 			require.Equal(t, alone, s.Fleet(), name)
 		}, soon, 5*time.Millisecond, name)
 	}
