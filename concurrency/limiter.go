@@ -72,7 +72,7 @@ func New(cfg Config) (*Limiter, error) {
 		names[p.Name] = true
 		resolved, err := p.resolve(cfg.MaxWaiting > 0)
 		if err != nil {
-			return nil, fmt.Errorf("concurrency: policy %q: %w", p.Name, err)
+			return nil, fmt.Errorf("concurrency: %w", err)
 		}
 		l.policies = append(l.policies, resolved)
 		l.limits = append(l.limits, resolved.limit)

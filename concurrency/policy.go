@@ -1,7 +1,6 @@
 package concurrency
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -81,36 +80,40 @@ func (p *policy) check(r *seawall.Request) (c seawall.Check, ok bool) {
 	return c, !c.Key.IsZero()
 }
 
-// resolve copies what the caller could still change; waiting has a line in front of the slots. Its errors name the field and the value.
+// resolve copies what the caller could still change; waiting has a line in front of the slots. Its errors name the policy,
+// the field and the value.
 func (p Policy) resolve(waiting bool) (*policy, error) {
+	bad := func(format string, args ...any) (*policy, error) {
+		return nil, fmt.Errorf("policy %q: "+format, append([]any{p.Name}, args...)...)
+	}
 	limit, err := seawall.NewLimit(Name, p.Name, p.OnFailure)
 	if err != nil {
-		return nil, err
+		return bad("%w", err)
 	}
 	for i, route := range p.Routes {
 		if !seawall.ValidRoute(route) {
-			return nil, fmt.Errorf("Routes[%d] is %q; want a path as the router has it, such as /v1/users/:id, without the method, and '*' at its end only", i, route)
+			return bad("Routes[%d] is %q; want a path as the router has it, such as /v1/users/:id, without the method, and '*' at its end only", i, route)
 		}
 	}
 	if len(p.Plans) > maxPlans {
-		return nil, fmt.Errorf("Plans has %d plans; want at most %d", len(p.Plans), maxPlans)
+		return bad("Plans has %d plans; want at most %d", len(p.Plans), maxPlans)
 	}
 	if len(p.Plans) > 0 && p.Plan == nil {
-		return nil, fmt.Errorf("Plan is nil; want a function that says who has which of the %d Plans", len(p.Plans))
+		return bad("Plan is nil; want a function that says who has which of the %d Plans", len(p.Plans))
 	}
 	res := &policy{Policy: p, limit: limit, plans: map[string]seawall.Rule{}}
 	if res.own, err = p.slots("MaxInFlight", p.MaxInFlight, waiting); err != nil {
-		return nil, err
+		return bad("%w", err)
 	}
 	for name, slots := range p.Plans {
 		if name == PlanAllow {
-			return nil, errors.New(`Plans has "allow", which every policy has`)
+			return bad("Plans has %q, which every policy has", name)
 		}
 		if err := seawall.ValidName("plan", name); err != nil {
-			return nil, err
+			return bad("%w", err)
 		}
 		if res.plans[name], err = p.slots(fmt.Sprintf("Plans[%q]", name), slots, waiting); err != nil {
-			return nil, err
+			return bad("%w", err)
 		}
 	}
 	res.Routes, res.Plans = slices.Clone(p.Routes), nil

@@ -170,7 +170,7 @@ func TestCapacityFollowsTheModel(t *testing.T) {
 	for run := range uint64(15) {
 		require.NoError(t, client.FlushAll(t.Context()).Err())
 		m := newCapacityModel(t, client)
-		beats += playCapacity(m, rand.New(rand.NewPCG(seed, run)), fmt.Sprintf("seed %d, run %d", seed, run)) //nolint:gosec // no secret
+		beats += playCapacity(m, rand.New(rand.NewPCG(seed, run)), fmt.Sprintf("seed %d, run %d", seed, run))
 		halved, exact, several = halved+m.halved, exact+m.exact, several+m.several
 	}
 	t.Logf("%d beats: %d with more than is alive, %d exactly as the model, %d with several floors", beats, halved, exact, several)
