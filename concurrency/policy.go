@@ -42,7 +42,8 @@ type Policy struct {
 	// name stands too. What a caller holds under another plan counts. Nil is MaxInFlight for all.
 	Plan func(*seawall.Request) string
 	// TTL is how long the slots of an instance that died stay taken, 1 s to 1 h in whole milliseconds; zero is
-	// DefaultTTL.
+	// DefaultTTL. While instances with a longer and a shorter one run side by side, as in a deploy, the longer should be no
+	// more than twice the shorter, or leases of the one can end before they are renewed.
 	TTL time.Duration
 	// OnFailure says what happens when the store cannot be asked; zero is seawall.FailLocal.
 	OnFailure seawall.Failure

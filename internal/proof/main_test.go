@@ -7,12 +7,15 @@ import (
 	"strings"
 	"testing"
 	_ "time/tzdata" // calendars are to be the same everywhere
+
+	"go.uber.org/goleak"
 )
 
 // long tells whether the run may take its time.
 func long() bool { return os.Getenv("SEAWALL_PROOF") == "long" }
 
 func TestMain(m *testing.M) {
+	runAsHolder()
 	runAsWorker()
 	defaults := map[string]string{"rapid.seed": "1", "rapid.nofailfile": "true", "rapid.shrinktime": "10s"}
 	if long() {
@@ -21,7 +24,7 @@ func TestMain(m *testing.M) {
 	for name, value := range defaults { // what the command line says wins
 		set(name, value)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func set(name, value string) {
@@ -32,14 +35,17 @@ func set(name, value string) {
 
 // draws says how many cases the properties of a test draw, each: in a long run many more, and what the command
 // line says if it says so. Tests that draw do not run at the same time.
-func draws(n int) {
+func draws(n int) { drawsOrLong(n, 120*n) }
+
+// drawsOrLong is draws where a long run has its own number.
+func drawsOrLong(n, inLong int) {
 	for _, arg := range os.Args {
 		if strings.Contains(arg, "-rapid.checks") {
 			return
 		}
 	}
 	if long() {
-		n *= 120
+		n = inLong
 	}
 	set("rapid.checks", strconv.Itoa(n))
 }

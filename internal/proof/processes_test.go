@@ -28,7 +28,7 @@ func TestI1AcrossProcesses(t *testing.T) {
 	server := redistest.Start(t)
 	workers := make([]*worker, processes)
 	for i := range workers {
-		workers[i] = hire(t, server.URL())
+		workers[i] = hire(t, workerEnv+"="+server.URL())
 	}
 	clock := server.Client(t)
 	store, err := openLoad(server.URL())
@@ -93,7 +93,8 @@ func drive(t *testing.T, l load, workers []*worker, store *redisstore.Store, clo
 		w.tell(t, "stop")
 	}
 	for _, w := range workers {
-		got := w.hear(t)
+		var got tally
+		w.hear(t, &got)
 		require.Zero(t, got.Failed, got.Error)
 		r.admitted += got.Admitted
 		r.asked += got.Admitted + got.Denied
@@ -108,10 +109,10 @@ type worker struct {
 	out *bufio.Reader
 }
 
-// hire starts a worker and waits until it is ready.
-func hire(t *testing.T, url string) *worker {
+// hire starts a worker, with variables in its environment, and waits until it is ready.
+func hire(t *testing.T, env ...string) *worker {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), workerEnv+"="+url)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -134,9 +135,8 @@ func (w *worker) tell(t *testing.T, line string) {
 	require.NoError(t, err)
 }
 
-func (w *worker) hear(t *testing.T) (got tally) {
+func (w *worker) hear(t *testing.T, got any) {
 	line, err := w.out.ReadBytes('\n')
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(line, &got), "%s", line)
-	return got
+	require.NoError(t, json.Unmarshal(line, got), "%s", line)
 }

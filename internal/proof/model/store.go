@@ -91,6 +91,9 @@ func (s *Store) Apply(now int64, checks []Check, guesses []seawall.Result) []sea
 			if spends && !fits[i] && c.Rule.Kind() == "log" { // a log does not say when it was overdrawn
 				results[i].NextAfter = 0
 			}
+			if _, slots := c.Rule.(Slots); slots { // a quarter of them are the last ones
+				results[i].Last = spends && !c.CountOnly && 4*results[i].Remaining <= c.Rule.Limit()
+			}
 		}
 	}
 	return results
@@ -99,6 +102,9 @@ func (s *Store) Apply(now int64, checks []Check, guesses []seawall.Result) []sea
 // told is what a check is told of the past that it left, as if it had been refused.
 func told(c Check, p Past, now int64, guess seawall.Result) seawall.Result {
 	r := c.Rule
+	if s, ok := r.(Slots); ok {
+		return s.told(c, p, now)
+	}
 	p = r.Asked(p, now, false)
 	res := seawall.Result{Limit: r.Limit(), Remaining: remaining(r, p, now), RetryAfter: seawall.Never}
 	if c.Cost <= r.Limit() {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,7 +32,14 @@ type Clock struct {
 	obeys  bool              // keys expire
 	told   bool              // Redis knows both
 	hashes map[string]string // of the scripts that Redis has been given, by those that the store knows them by
+
+	renewing map[string]bool // the scripts that renew leases, by their texts and hashes as Redis is given them
+	renewals Renewals
+	renewed  chan struct{} // something was
 }
+
+// Renewals are how many leases have been renewed in all, and how many of them Redis had lost.
+type Renewals struct{ Leases, Lost int64 }
 
 // New returns a clock that stands still at the epoch, and lets no key expire.
 func New(t testing.TB, server *redistest.Server) *Clock {
@@ -46,6 +54,9 @@ func New(t testing.TB, server *redistest.Server) *Clock {
 		name:    name,
 		standIn: strings.ReplaceAll(standIn, "CLOCK", name),
 		hashes:  map[string]string{},
+
+		renewing: map[string]bool{},
+		renewed:  make(chan struct{}, 1),
 	}
 	t.Cleanup(func() { _ = c.client.Close() })
 	c.client.AddHook(hook{c})
@@ -54,6 +65,9 @@ func New(t testing.TB, server *redistest.Server) *Clock {
 
 // Client returns the client to make a store with.
 func (c *Clock) Client() *redis.Client { return c.client }
+
+// Hook returns what makes the scripts of another client follow the clock, too.
+func (c *Clock) Hook() redis.Hook { return hook{c} }
 
 // Set sets the clock.
 func (c *Clock) Set(micros int64) {
@@ -106,4 +120,63 @@ func (c *Clock) step(ctx context.Context) redis.Cmder {
 	}
 	sec, usec := c.now/1e6, c.now%1e6
 	return redis.NewIntCmd(ctx, "hset", c.name, "sec", strconv.FormatInt(sec, 10), "usec", strconv.FormatInt(usec, 10), "obeys", obeys)
+}
+
+// Lose has Redis lose all data and scripts.
+func (c *Clock) Lose(ctx context.Context) error {
+	if err := c.client.FlushAll(ctx).Err(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.told = false
+	c.mu.Unlock()
+	return c.client.ScriptFlush(ctx).Err()
+}
+
+// Renewals returns what has been renewed so far.
+func (c *Clock) Renewals() Renewals {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.renewals
+}
+
+// Await waits until so many more leases have been renewed than before, and returns how many of them Redis had lost.
+func (c *Clock) Await(ctx context.Context, before Renewals, leases int64) (lost int64, err error) {
+	for {
+		now := c.Renewals()
+		switch more := now.Leases - before.Leases; {
+		case more == leases:
+			return now.Lost - before.Lost, nil
+		case more > leases:
+			return 0, fmt.Errorf("stepped: %d leases were renewed; want %d", more, leases)
+		}
+		select {
+		case <-c.renewed:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// ran counts what a script has renewed, if that is what it did.
+func (c *Clock) ran(cmd redis.Cmder) {
+	args := cmd.Args()
+	script, _ := args[1].(string)
+	keys, _ := args[2].(int)
+	reply, ok := cmd.(*redis.Cmd)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !ok || !c.renewing[script] {
+		return
+	}
+	lost, ok := reply.Val().(int64) // a time, if it ran too late
+	if reply.Err() != nil || !ok {
+		return
+	}
+	c.renewals.Leases += int64(keys)
+	c.renewals.Lost += lost
+	select {
+	case c.renewed <- struct{}{}:
+	default:
+	}
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"crypto/sha1" // it is how Redis names scripts
 	"encoding/hex"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// hook is the Clock's in its client. Scripts of requests go through pipelines; what goes alone, such as
-// heartbeats, keeps Redis' own clock.
+// hook is the Clock's in its client. Scripts of requests go through pipelines, those that release and renew alone.
+// What else goes alone keeps Redis' own clock: heartbeats, probes and commands.
 type hook struct{ clock *Clock }
 
 var _ redis.Hook = hook{}
@@ -18,7 +19,35 @@ var _ redis.Hook = hook{}
 func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook implements redis.Hook.
-func (hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		args := cmd.Args()
+		switch cmd.Name() {
+		case "eval":
+			text := args[1].(string)
+			if strings.HasPrefix(text, "-- One ") { // heartbeat, or probe
+				return next(ctx, cmd)
+			}
+			args[1] = h.clock.text(text)
+		case "evalsha":
+			hash := args[1].(string)
+			if args[1] = h.clock.hash(hash); args[1] == hash {
+				return next(ctx, cmd)
+			}
+		default:
+			return next(ctx, cmd)
+		}
+		if step := h.clock.step(ctx); step != nil {
+			if err := next(ctx, step); err != nil {
+				cmd.SetErr(err)
+				return err
+			}
+		}
+		err := next(ctx, cmd)
+		h.clock.ran(cmd)
+		return err
+	}
+}
 
 // ProcessPipelineHook implements redis.Hook.
 func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
@@ -44,6 +73,9 @@ func (c *Clock) text(script string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hashes[hashOf(script)] = hashOf(changed)
+	if strings.Contains(script, "lost = lost + 1") {
+		c.renewing[changed], c.renewing[hashOf(changed)] = true, true
+	}
 	return changed
 }
 
