@@ -34,8 +34,8 @@ func (l *Ledger) Add(lease Lease, now time.Time) {
 	l.held[lease.ID] = entry{lease, now.Add(lease.Rule.TTL() / 3)}
 }
 
-// Remove forgets a lease and tells whether it was held.
-func (l *Ledger) Remove(id uint64) bool {
+// Remove forgets a lease, and returns it as it was added; ok is false if it was not held.
+func (l *Ledger) Remove(id uint64) (lease Lease, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e, ok := l.held[id]
@@ -43,7 +43,7 @@ func (l *Ledger) Remove(id uint64) bool {
 		l.fleet--
 	}
 	delete(l.held, id)
-	return ok
+	return e.lease, ok
 }
 
 // Fleet returns how many leases on FleetKey are held.

@@ -9,8 +9,9 @@ import (
 	"github.com/seawall-go/seawall"
 )
 
-// storeWait bounds how long Acquire waits for one answer of the store.
-const storeWait = 2 * time.Second
+// storeWait is how long Acquire waits for one answer of the store, also if its context ends meanwhile: a call that is
+// abandoned may still put somebody in line.
+const storeWait = seawall.DefaultWaitClosed
 
 var (
 	// ErrFull is wrapped by the errors of Acquire if no slot is free, and nobody may wait for one.
@@ -25,7 +26,7 @@ type Lease struct{ held *held }
 // held are the leases of one Acquire.
 type held struct {
 	limiter *Limiter
-	key     seawall.Key
+	line    seawall.Key
 	leases  []seawall.Lease
 }
 
@@ -33,15 +34,17 @@ type held struct {
 // back; until then it is renewed. If no slot is free, it returns an error that wraps ErrFull, or waits until there is
 // one if Config.MaxWaiting says so: as long as ctx lasts, so give it a deadline. At one instance those who wait for a key
 // are served in the order in which they came; among instances the first of each is, by the store's clock, so nobody is
-// overtaken again and again.
+// overtaken again and again. It may take 100 ms longer than ctx lasts if the store does not answer.
 //
-// It knows no modes. An error that is neither ErrFull nor ErrTooHeavy nor ctx's is the store's, and nothing is held; with
-// a store.Failover the failure policies decide instead, save that FailClosed is an error.
+// It knows no modes. An error that wraps neither ErrFull nor ErrTooHeavy nor ctx's is the store's, and nothing is held; with
+// a store.Failover the failure policies decide instead, save that FailClosed is an error. Release what was acquired before
+// the store is closed.
 func (l *Limiter) Acquire(ctx context.Context, key seawall.Key) (Lease, error) {
 	return l.AcquireFor(ctx, &seawall.Request{Key: key})
 }
 
-// AcquireFor takes the slots that the policies want for a request, of all of them or none, as Acquire does.
+// AcquireFor takes the slots that the policies want for a request, of all of them or none, as Acquire does. If no policy is
+// about it, it holds nothing and is no error.
 func (l *Limiter) AcquireFor(ctx context.Context, r *seawall.Request) (Lease, error) {
 	if l.store == nil {
 		return Lease{}, errors.New("concurrency: Config.Store is nil; want the store that Acquire asks")
@@ -57,10 +60,19 @@ func (l *Limiter) AcquireFor(ctx context.Context, r *seawall.Request) (Lease, er
 		return Lease{}, fmt.Errorf("concurrency: %w", err)
 	}
 	if l.waiting > 0 {
-		return l.wait(ctx, r.Key, checks)
+		return l.wait(ctx, lineOf(checks), checks)
 	}
-	a := l.ask(ctx, r.Key, checks)
+	a := l.ask(ctx, seawall.Key{}, checks)
 	return a.lease, a.err
+}
+
+// lineOf is the line of those who want slots of the same policies and keys; others do not wait behind them.
+func lineOf(checks []seawall.Check) seawall.Key {
+	parts := make([]string, 0, 2*len(checks))
+	for i := range checks {
+		parts = append(parts, checks[i].Limit.Policy(), checks[i].Key.String())
+	}
+	return seawall.NewKey(parts...)
 }
 
 // Release gives the slots back. It is idempotent, and safe for concurrent use. It takes a moment, 5 ms at most, if it
@@ -72,7 +84,7 @@ func (l Lease) Release() {
 	ctx, cancel := context.WithTimeout(context.Background(), seawall.DefaultWait)
 	defer cancel()
 	_ = l.held.limiter.store.Release(ctx, l.held.leases...) // it goes on
-	l.held.limiter.lines.Nudge(l.held.key)
+	l.held.limiter.lines.Nudge(l.held.line)
 }
 
 // answer is what the store's answer means for one who wants slots.
@@ -84,32 +96,35 @@ type answer struct {
 }
 
 // ask asks the store once.
-func (l *Limiter) ask(ctx context.Context, key seawall.Key, checks []seawall.Check) answer {
-	asking, cancel := context.WithTimeout(ctx, storeWait)
-	defer cancel()
+func (l *Limiter) ask(ctx context.Context, line seawall.Key, checks []seawall.Check) answer {
 	for i := range checks {
 		checks[i].ID = 0
 	}
+	asking, stop := seawall.Patient(ctx, storeWait)
 	results, err := l.store.Apply(asking, nil, checks)
+	stop()
 	if err == nil && len(results) != len(checks) {
 		err = fmt.Errorf("the store answered %d of %d checks", len(results), len(checks))
 	}
-	h := &held{limiter: l, key: key}
+	if errors.Is(err, context.DeadlineExceeded) { // which is not ctx's
+		err = fmt.Errorf("the store did not answer in %v: %v", storeWait, err) //nolint:errorlint // see above
+	}
+	h := &held{limiter: l, line: line}
 	var a answer
 	for i := range checks {
 		lease, _ := checks[i].Lease()
-		if err != nil && (len(results) != len(checks) || checks[i].FailsClosed()) {
-			a.err, a.hopeless = err, true
-		} else {
+		if len(results) == len(checks) {
 			lease.Last = results[i].Last
 			a.add(checks[i].Limit.Policy(), results[i])
 		}
 		h.leases = append(h.leases, lease)
 	}
-	if a.err == nil && ctx.Err() != nil { // nobody waits for what was granted
+	switch {
+	case err != nil && (a.err == nil || len(results) != len(checks)) && undecided(checks, results):
+		a.err, a.hopeless = err, true
+	case a.err == nil && ctx.Err() != nil: // nobody waits for what was granted
 		a.err, a.hopeless = ctx.Err(), true
-	}
-	if a.err == nil {
+	case a.err == nil:
 		a.lease = Lease{h}
 		return a
 	}
@@ -121,6 +136,18 @@ func (l *Limiter) ask(ctx context.Context, key seawall.Key, checks []seawall.Che
 	}
 	a.err = fmt.Errorf("concurrency: %w", a.err)
 	return a
+}
+
+// undecided tells whether some check has no answer that its failure policy lets count, after the store has failed: a
+// store.Failover that is closed admits without taking a slot, for the sake of requests that are under way.
+func undecided(checks []seawall.Check, results []seawall.Result) bool {
+	for i := range checks {
+		if len(results) != len(checks) || checks[i].FailsClosed() ||
+			results[i].Admitted && !results[i].Committed && checks[i].Limit.OnFailure() != seawall.FailOpen {
+			return true
+		}
+	}
+	return false
 }
 
 // add counts in the result of one policy. The first refusal is named, unless another is for good.

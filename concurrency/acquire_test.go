@@ -88,7 +88,7 @@ func TestAcquireSaysWhatIsMissing(t *testing.T) {
 	require.ErrorContains(t, err, "Config.Store is nil")
 	_, err = guard(t, 1, 0).Acquire(t.Context(), seawall.Key{})
 	require.ErrorContains(t, err, "the key is zero")
-	for _, n := range []int{-1, 100_001} {
+	for _, n := range []int{-1, 10_001} {
 		_, err = concurrency.New(concurrency.Config{MaxInFlight: 1, MaxWaiting: n})
 		require.ErrorContains(t, err, "MaxWaiting is")
 	}
@@ -139,14 +139,14 @@ func TestWaitingIsInOrder(t *testing.T) {
 			mu.Unlock()
 			lease.Release()
 		})
-		require.Eventually(t, func() bool { return l.Waiting(sms) == i+1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return l.Waiting("in-flight", sms) == i+1 }, 10*time.Second, time.Millisecond)
 	}
 	_, err = l.Acquire(t.Context(), sms)
 	require.ErrorIs(t, err, concurrency.ErrFull, "as many wait already")
 	first.Release()
 	all.Wait()
 	assert.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, served)
-	assert.Zero(t, l.Waiting(sms))
+	assert.Zero(t, l.Waiting("in-flight", sms))
 }
 
 func TestWaitingEndsWithItsContext(t *testing.T) {
@@ -183,7 +183,7 @@ func TestRequestsStandBehindThoseWhoWait(t *testing.T) {
 		assert.NoError(t, err)
 		got <- lease
 	}()
-	require.Eventually(t, func() bool { return l.Waiting(sms) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.Waiting("in-flight", sms) == 1 }, 10*time.Second, time.Millisecond)
 	admitted.Done(t.Context())
 	lease := <-got
 	refused := s.Admit(t.Context(), &seawall.Request{Key: sms})
@@ -193,4 +193,24 @@ func TestRequestsStandBehindThoseWhoWait(t *testing.T) {
 	again := s.Admit(t.Context(), &seawall.Request{Key: sms})
 	assert.False(t, again.Decision().Denied)
 	again.Done(t.Context())
+}
+
+// TestWhoWaitsForOtherSlotsIsNotWaitedFor has one wait for a stream's slot while another kind of slot is free.
+func TestWhoWaitsForOtherSlotsIsNotWaitedFor(t *testing.T) {
+	l := guard(t, 1, 5)
+	stream := &seawall.Request{Key: sms, LongLived: true}
+	_, err := l.AcquireFor(t.Context(), stream)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		_, err := l.AcquireFor(ctx, stream)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.NotErrorIs(t, err, concurrency.ErrFull)
+	})
+	require.Eventually(t, func() bool { return l.Waiting("long-lived", sms) == 1 }, 10*time.Second, time.Millisecond)
+	_, err = l.Acquire(within(t, 10*time.Second), sms)
+	require.NoError(t, err)
+	cancel()
+	waiting.Wait()
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // maxWaiting bounds Config.MaxWaiting.
-const maxWaiting = 100_000
+const maxWaiting = 10_000
 
 // Config says how many requests a caller may have in flight.
 type Config struct {
@@ -26,7 +26,7 @@ type Config struct {
 	// start. Zero is no such policy; then Policies is required.
 	MaxInFlight int64
 	// MaxLongLived is the cap per caller on long-lived requests (seawall.Request.LongLived): the policy LongLivedPolicy.
-	// Zero is MaxInFlight.
+	// Zero is MaxInFlight; if that is zero, too, only Policies with LongLived bound them.
 	MaxLongLived int64
 	// Policies are further caps, such as one on a group of routes. At most 16 in all.
 	Policies []Policy
@@ -37,9 +37,9 @@ type Config struct {
 	OnFailure seawall.Failure
 	// Store is what Acquire asks. A Stack asks its own; both may be the same.
 	Store seawall.Store
-	// MaxWaiting is how many calls of Acquire of this process may wait for slots of the same key, at most 100,000; zero is
-	// none. A limiter with waiting also has requests of a Stack stand behind those who wait, and be refused. All instances
-	// had better have it or none.
+	// MaxWaiting is how many calls of Acquire of this process may wait for the same slots, at most 10,000; zero is none. A
+	// limiter with waiting also has requests of a Stack stand behind the first who waits at each instance, and be refused.
+	// All instances had better have it or none, and limiters that share a store in memory must.
 	MaxWaiting int
 }
 

@@ -2,7 +2,6 @@ package concurrency
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -11,11 +10,11 @@ import (
 )
 
 // wait asks until there is a slot, in the order of the line.
-func (l *Limiter) wait(ctx context.Context, key seawall.Key, checks []seawall.Check) (Lease, error) {
+func (l *Limiter) wait(ctx context.Context, line seawall.Key, checks []seawall.Check) (Lease, error) {
 	began := time.Now()
-	place, ok := l.lines.Join(key, l.waiting)
+	place, ok := l.lines.Join(line, l.waiting)
 	if !ok { // as many wait already; those may only just have come
-		a := l.ask(ctx, key, checks)
+		a := l.ask(ctx, line, checks)
 		return a.lease, a.err
 	}
 	defer l.lines.Leave(place)
@@ -30,7 +29,7 @@ func (l *Limiter) wait(ctx context.Context, key seawall.Key, checks []seawall.Ch
 		for i := range checks {
 			checks[i].Rule = checks[i].Rule.(*queue).Queue(waiter, time.Since(began))
 		}
-		a := l.ask(ctx, key, checks)
+		a := l.ask(ctx, line, checks)
 		if a.err == nil {
 			return a.lease, nil
 		}
@@ -43,9 +42,12 @@ func (l *Limiter) wait(ctx context.Context, key seawall.Key, checks []seawall.Ch
 			}
 			pause = max(firstSoon, time.Since(first)/firstShare)
 		}
-		if a.hopeless || !wait(ctx, place, min(pause, latest)) {
+		if !a.hopeless && !wait(ctx, place, min(pause, latest)) {
+			a.err, a.hopeless = fmt.Errorf("concurrency: waiting for a slot: %w", ctx.Err()), true
+		}
+		if a.hopeless {
 			l.leave(checks)
-			return Lease{}, errors.Join(a.err, ctx.Err())
+			return Lease{}, a.err
 		}
 	}
 }

@@ -184,3 +184,48 @@ func TestRoutesRefuseWhatCannotMatch(t *testing.T) {
 		require.ErrorContains(t, err, `want "METHOD /pattern"`)
 	}
 }
+
+// TestWhoKeepsOnlyTheReaderKeepsTheSlot has a handler that goes on with the buffers of a connection alone, in which lies
+// what the client has sent ahead.
+func TestWhoKeepsOnlyTheReaderKeepsTheSlot(t *testing.T) {
+	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
+	require.NoError(t, err)
+	longLived, err := middleware.Routes("GET /")
+	require.NoError(t, err)
+	reg := prometheus.NewPedanticRegistry()
+	e := echo.New()
+	e.Use(middleware.Stack(stack(t, seawall.Config{
+		Store: memory(t, nil), Observer: telemetry(t, middleware.TelemetryConfig{Registerer: reg}),
+	}, inFlight), middleware.Config{LongLived: longLived}))
+	buffers := make(chan *bufio.ReadWriter, 1)
+	e.GET("/", func(c echo.Context) error {
+		_, rw, err := c.Response().Hijack()
+		buffers <- rw
+		return err
+	})
+	srv := httptest.NewServer(e)
+	t.Cleanup(srv.Close)
+	client, err := net.Dial("tcp", srv.Listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	_, err = io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\nahead\n")
+	require.NoError(t, err)
+	rw := <-buffers
+	for range 5 {
+		runtime.GC()
+		time.Sleep(5 * time.Millisecond) // cleanups run behind a collection
+	}
+	assert.Equal(t, 1.0, series(t, reg, "seawall_inflight")["concurrency"])
+	line, err := rw.ReadString('\n')
+	require.NoError(t, err)
+	assert.Equal(t, "ahead\n", line)
+	_, err = rw.WriteString("back\n")
+	require.NoError(t, err)
+	require.NoError(t, rw.Flush())
+	line, err = bufio.NewReader(client).ReadString('\n')
+	require.NoError(t, err)
+	assert.Equal(t, "back\n", line)
+	runtime.KeepAlive(rw)
+	rw = nil
+	require.Eventually(t, func() bool { runtime.GC(); return series(t, reg, "seawall_inflight")["concurrency"] == 0 }, 10*time.Second, 10*time.Millisecond)
+}

@@ -2,7 +2,9 @@ package middleware
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -61,8 +63,21 @@ func (w *hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	w.tenure.holders.Add(1)
 	c := &hijacked{conn, sync.OnceFunc(w.tenure.leave)}
-	runtime.AddCleanup(c, func(leave func()) { leave() }, c.leave) // nobody can close it any more
+	runtime.AddCleanup(c, func(leave func()) { leave() }, c.leave) // nobody can use it any more
+	through(c, rw)
 	return c, rw, nil
+}
+
+// through has rw read from and write to c, so that who keeps only rw keeps c. What rw has read already stays in it.
+func through(c net.Conn, rw *bufio.ReadWriter) {
+	if rw == nil {
+		return
+	}
+	n := rw.Reader.Buffered()
+	early, _ := rw.Peek(n)
+	rw.Reader.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(early)), c))
+	_, _ = rw.Peek(n)
+	rw.Writer.Reset(c)
 }
 
 // hijacked is a connection that was taken over.

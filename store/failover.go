@@ -128,6 +128,7 @@ func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 		closed = closed || c.FailsClosed()
 		blocked = blocked || blocks(c)
 	}
+	f.leave(checks)
 	b := f.quick
 	if closed {
 		b = f.patient

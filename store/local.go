@@ -66,6 +66,16 @@ func (f *Failover) decide(dst []seawall.Result, checks []seawall.Check, refused,
 	return dst
 }
 
+// leave takes those who give up waiting for a slot out of the line in memory, too, in which they stand if the shared store
+// was away meanwhile.
+func (f *Failover) leave(checks []seawall.Check) {
+	for i := range checks {
+		if _, holds := checks[i].Rule.(seawall.Holder); holds && checks[i].Op == seawall.Refund {
+			_, _ = f.local.Apply(context.Background(), nil, []seawall.Check{checks[i]}) // closed: there is no line
+		}
+	}
+}
+
 // claim has the shared store count a lease that was granted without it, once it is back.
 func (f *Failover) claim(c *seawall.Check) {
 	l, _ := c.Lease()

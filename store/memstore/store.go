@@ -198,7 +198,7 @@ func (s *Store) enter(checks []seawall.Check, results []seawall.Result) {
 // Release implements seawall.Store. The leases are free when it returns.
 func (s *Store) Release(_ context.Context, leases ...seawall.Lease) error {
 	for _, l := range leases {
-		if !s.ledger.Remove(l.ID) {
+		if _, held := s.ledger.Remove(l.ID); !held {
 			continue
 		}
 		shard, n := s.seeds.locate(l.Key, l.Limit)

@@ -120,3 +120,24 @@ func TestALongerWindowIsNotForgottenByTheOldOne(t *testing.T) {
 		require.True(t, apply(change[1], 1).Admitted, name)
 	}
 }
+
+// TestALeaseOfTheShortestTTLIsRenewedInTime holds the only slot for more than two TTLs.
+func TestALeaseOfTheShortestTTLIsRenewedInTime(t *testing.T) {
+	t.Parallel()
+	s := memstore.New(memstore.Config{})
+	t.Cleanup(func() { require.NoError(t, s.Close(context.Background())) })
+	time.Sleep(800 * time.Millisecond) // the sweep's turn does not follow the lease's
+	rule, err := concurrency.NewSlots(1, time.Second)
+	require.NoError(t, err)
+	limit, err := seawall.NewLimit(concurrency.Name, "in-flight", seawall.FailLocal)
+	require.NoError(t, err)
+	take := func() bool {
+		results, err := s.Apply(t.Context(), nil, []seawall.Check{{Limit: limit, Rule: rule, Key: seawall.NewKey("a"), Cost: 1}})
+		require.NoError(t, err)
+		return results[0].Committed
+	}
+	require.True(t, take())
+	for end := time.Now().Add(2500 * time.Millisecond); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		require.False(t, take(), "it is held")
+	}
+}

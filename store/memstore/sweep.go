@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	// sweepEvery is how often idle state is dropped and leases are renewed.
-	sweepEvery = time.Second
+	// sweepEvery is how often idle state is dropped, renewEvery how often leases are looked through for those due: a third of
+	// the shortest TTL.
+	sweepEvery, renewEvery = time.Second, 333 * time.Millisecond
 	// sweepSome is about how many states are looked at then; more take several turns.
 	sweepSome = 100_000
 	// sweepPiece is how many are looked at while requests wait for their shard, some 20 µs.
@@ -18,13 +19,16 @@ func (s *Store) sweepLoop() {
 	defer close(s.done)
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
+	renew := time.NewTicker(renewEvery)
+	defer renew.Stop()
 	next := 0
 	for {
 		select {
 		case <-s.stop:
 			return
-		case <-tick.C:
+		case <-renew.C:
 			s.Renew()
+		case <-tick.C:
 			for looked, n := 0, 0; looked < sweepSome && n < shards; n++ {
 				looked += s.sweepShard(next)
 				next = (next + 1) % shards
@@ -33,7 +37,7 @@ func (s *Store) sweepLoop() {
 	}
 }
 
-// Renew makes the leases last that are held for long, as the store does every second. It asks the ledger behind
+// Renew makes the leases last that are held for long, as the store does by itself. It asks the ledger behind
 // the lock, so a lease that was released meanwhile stays released.
 func (s *Store) Renew() {
 	for _, l := range s.ledger.Due(s.now()) {

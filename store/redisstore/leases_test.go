@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/internal/redistest"
 )
 
@@ -185,4 +186,19 @@ func TestCloseGivesBackWhatIsHeld(t *testing.T) {
 	require.ErrorContains(t, err, "closed")
 	assert.Zero(t, c.Exists(t.Context(), leasesKey("a")).Val())
 	require.NoError(t, c.Ping(t.Context()).Err(), "the client is its owner's")
+}
+
+// TestALeaseIsReleasedByItsID, whatever else of it the caller remembers.
+func TestALeaseIsReleasedByItsID(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := openReal(t, server)
+	heavy := lease(t, "a", 5, time.Minute)
+	heavy.Rule, heavy.Cost = heavy.Rule.(*concurrency.Slots).Weighted(), 5
+	l, ok := take(t, s, heavy)
+	require.True(t, ok)
+	l.Cost = 0
+	release(t, s, l)
+	_, ok = take(t, s, heavy)
+	assert.True(t, ok)
 }

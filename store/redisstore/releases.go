@@ -188,7 +188,8 @@ func (s *Store) Release(ctx context.Context, leases ...seawall.Lease) error {
 	var waiting [8]chan struct{}
 	n := 0
 	for _, l := range leases {
-		if !s.ledger.Remove(l.ID) || s.releases.unclaim(l.ID) {
+		taken, held := s.ledger.Remove(l.ID)
+		if !held || s.releases.unclaim(l.ID) {
 			continue
 		}
 		var done chan struct{}
@@ -197,7 +198,7 @@ func (s *Store) Release(ctx context.Context, leases ...seawall.Lease) error {
 			waiting[n] = done
 			n++
 		}
-		s.releases.add(l, done)
+		s.releases.add(taken, done)
 	}
 	for _, done := range waiting[:n] {
 		select {

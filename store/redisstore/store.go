@@ -176,8 +176,10 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 		if c.Timed && c.Op != seawall.Refund {
 			c.At = a.at()
 		}
-		if l, ok := c.Lease(); ok && !res.Committed && s.ledger.Remove(c.ID) && s.now().Sub(began) >= l.Rule.TTL()/3 {
-			s.releases.add(l, nil) // it was long due: it may have been renewed meanwhile
+		if _, ok := c.Lease(); ok && !res.Committed {
+			if l, held := s.ledger.Remove(c.ID); held && s.now().Sub(began) >= l.Rule.TTL()/3 {
+				s.releases.add(l, nil) // it was long due: it may have been renewed meanwhile
+			}
 		}
 		dst = append(dst, res)
 	}
@@ -222,7 +224,7 @@ func (s *Store) claimAll(checks []seawall.Check) {
 // giveBack releases what the checks may have taken.
 func (s *Store) giveBack(checks []seawall.Check) {
 	for i := range checks {
-		if l, ok := checks[i].Lease(); ok && s.ledger.Remove(l.ID) {
+		if l, held := s.ledger.Remove(checks[i].ID); held {
 			s.releases.add(l, nil)
 		}
 	}
