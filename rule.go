@@ -86,9 +86,9 @@ type Env struct {
 	// Now is the store's clock in nanoseconds since the Unix epoch. On stores that decide elsewhere it is a
 	// guess in Args, which a script can turn down, and zero in Result.
 	Now int64
-	// Capacity is the sum of the workers of all live instances as last seen; 0 is unknown.
+	// Capacity is Fleet.Capacity as last seen; 0 is unknown.
 	Capacity int64
-	// Instance is a short text unique to the store's instance.
+	// Instance is a short text unique to the store's instance; empty of a store in memory, which nobody shares.
 	Instance string
 }
 

@@ -66,7 +66,8 @@ type Fleet struct {
 	Instances int64
 	// Index is this instance's place among them, counted from 0: the others have other ones.
 	Index int64
-	// Capacity is the sum of their workers; 0 if none announced any.
+	// Capacity is the sum of their workers, or more for a while after many instances were lost at once; 0 if none
+	// announced any.
 	Capacity int64
 	// Used is the sum of the leases on FleetKey that they hold.
 	Used int64

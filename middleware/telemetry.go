@@ -137,7 +137,7 @@ func gauges(cfg TelemetryConfig) []prometheus.Collector {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, f))
 	}
 	if m := cfg.Fleet; m != nil {
-		gauge("seawall_fleet_capacity", "Workers of all live instances.", nil,
+		gauge("seawall_fleet_capacity", "Workers of all live instances; half of what it was at least, for a while after many were lost.", nil,
 			func() float64 { return float64(m.Fleet().Capacity) })
 		gauge("seawall_fleet_used", "Slots of the fleet that all live instances hold.", nil,
 			func() float64 { return float64(m.Fleet().Used) })

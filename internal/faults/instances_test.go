@@ -70,7 +70,7 @@ func processes() []fault {
 				assert.Equal(t, 20, n)
 				assert.Zero(t, r.left)
 				assert.Zero(t, p.Code())
-				assert.Zero(t, c.ZCard(t.Context(), "payments:{fleet}:members").Val())
+				assert.Zero(t, c.HLen(t.Context(), "payments:{fleet}:members").Val())
 			},
 		},
 	}

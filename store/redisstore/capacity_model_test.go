@@ -289,7 +289,7 @@ func TestCapacityOfManyThatCrashOneByOne(t *testing.T) {
 	t.Parallel()
 	m := newCapacityModel(t, patient(t, redistest.Start(t).URL()))
 	m.exactAt = 1 << 60
-	const crash = 300
+	const crash = 150
 	for i := range crash { // each once
 		m.pass(2)
 		m.beat(fmt.Sprint("crash", i), 2, 0, true, "")
@@ -303,7 +303,7 @@ func TestCapacityOfManyThatCrashOneByOne(t *testing.T) {
 		require.Less(t, m.passed, int64(20*modelTTL), "%d left", m.now)
 		survive()
 	}
-	// 610 to 305 when they expire, 153, 77, 39, 20, 10: five times a TTL, twice that if each lasted as long as it may.
+	// 310 to 155 when they expire, 78, 39, 20, 10: about five TTLs, twice that if each lasted as long as it may.
 	t.Logf("%d ms", m.passed)
 	require.Less(t, m.passed, int64(crash*2+modelTTL+10*modelTTL+100))
 	for m.exactAt = m.passed + 2*modelTTL; m.passed < m.exactAt; {

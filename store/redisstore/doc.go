@@ -24,7 +24,7 @@
 //
 //	$key       is the check's Redis key
 //	$1, $2 …   are the arguments that Rule.Args gave
-//	$capacity  is the sum of the workers of all live instances, as text, or no number
+//	$capacity  is the capacity that heartbeats publish (see members.lua), as text, or no number
 //	$name      is a local variable of this check, visible in its later sections
 //	hi, lo     are Redis' clock in nanoseconds, as hi·10^15 + lo
 //	ms         is the same in milliseconds, and tick is true in one call out of 64
@@ -35,7 +35,7 @@
 // # Keys
 //
 // A key is <namespace>:{<caller>}:<layer>:<policy>, at most 128 bytes. The braces are the only ones. The fleet's
-// are <namespace>:{fleet}:members and :capacity. With Config.Compact the keys of callers, and only they, are
+// are <namespace>:{fleet}:members, :capacity and :floors. With Config.Compact the keys of callers, and only they, are
 // {<hash>}<letter>.
 //
 // # Waiting

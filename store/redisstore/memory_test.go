@@ -137,7 +137,7 @@ func (s *scale) states(tb testing.TB, r storedRule, compact *redisstore.Compact)
 	rule, err := r.quota.Rule()
 	require.NoError(tb, err)
 	return s.weigh(tb, func(callers []seawall.Key) {
-		client := connect(tb, s.server)
+		client := patient(tb, s.server.URL())
 		store, err := redisstore.New(redisstore.Config{Client: client, Namespace: "payments", Compact: compact})
 		require.NoError(tb, err)
 		for range r.requests {
@@ -168,7 +168,7 @@ func (s *scale) hashes(tb testing.TB, requests int) float64 {
 	tb.Helper()
 	name := names(tb, "payments", nil)
 	return s.weigh(tb, func(callers []seawall.Key) {
-		client := connect(tb, s.server)
+		client := patient(tb, s.server.URL())
 		for range requests {
 			inBatches(callers, 500, func(keys []seawall.Key) {
 				var stored []string

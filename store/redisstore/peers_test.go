@@ -60,7 +60,7 @@ func twoOnRedis(t *testing.T) *peerFleet {
 }
 
 // patient returns a client that never takes Redis for slow because this machine is, for tests that are not about that.
-func patient(t *testing.T, url string) *redis.Client {
+func patient(t testing.TB, url string) *redis.Client {
 	t.Helper()
 	const long = "10s"
 	o, err := redisstore.Options(url + "?dial_timeout=" + long + "&read_timeout=" + long + "&write_timeout=" + long + "&pool_timeout=" + long)
