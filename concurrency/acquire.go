@@ -92,6 +92,7 @@ type answer struct {
 	lease    Lease
 	err      error
 	hopeless bool          // waiting is of no use
+	late     bool          // the store did not answer in time
 	again    time.Duration // when a refused one should ask again
 }
 
@@ -106,7 +107,8 @@ func (l *Limiter) ask(ctx context.Context, line seawall.Key, checks []seawall.Ch
 	if err == nil && len(results) != len(checks) {
 		err = fmt.Errorf("the store answered %d of %d checks", len(results), len(checks))
 	}
-	if errors.Is(err, context.DeadlineExceeded) { // which is not ctx's
+	late := errors.Is(err, context.DeadlineExceeded)
+	if late { // and that is not ctx's
 		err = fmt.Errorf("the store did not answer in %v: %v", storeWait, err) //nolint:errorlint // see above
 	}
 	h := &held{limiter: l, line: line}
@@ -121,7 +123,7 @@ func (l *Limiter) ask(ctx context.Context, line seawall.Key, checks []seawall.Ch
 	}
 	switch {
 	case err != nil && (a.err == nil || len(results) != len(checks)) && undecided(checks, results):
-		a.err, a.hopeless = err, true
+		a.err, a.hopeless, a.late = err, true, late
 	case a.err == nil && ctx.Err() != nil: // nobody waits for what was granted
 		a.err, a.hopeless = ctx.Err(), true
 	case a.err == nil:

@@ -9,6 +9,9 @@ import (
 	"github.com/seawall-go/seawall"
 )
 
+// patience is how many times in a row the store may not answer in time before one who waits gives up.
+const patience = 3
+
 // wait asks until there is a slot, in the order of the line.
 func (l *Limiter) wait(ctx context.Context, line seawall.Key, checks []seawall.Check) (Lease, error) {
 	began := time.Now()
@@ -25,6 +28,7 @@ func (l *Limiter) wait(ctx context.Context, line seawall.Key, checks []seawall.C
 	}
 	waiter := max(1, rand.Uint64()) //nolint:gosec // no secret
 	var first time.Time             // since when it is the first at the store; zero: it is not
+	late := 0
 	for {
 		for i := range checks {
 			checks[i].Rule = checks[i].Rule.(*queue).Queue(waiter, time.Since(began))
@@ -32,6 +36,11 @@ func (l *Limiter) wait(ctx context.Context, line seawall.Key, checks []seawall.C
 		a := l.ask(ctx, line, checks)
 		if a.err == nil {
 			return a.lease, nil
+		}
+		if late++; !a.late {
+			late = 0
+		} else if late < patience && ctx.Err() == nil {
+			continue
 		}
 		pause := max(laterSoon, time.Since(began)/laterShare)
 		if a.again > firstSoon {
