@@ -229,3 +229,38 @@ func TestWhoKeepsOnlyTheReaderKeepsTheSlot(t *testing.T) {
 	rw = nil
 	require.Eventually(t, func() bool { runtime.GC(); return series(t, reg, "seawall_inflight")["concurrency"] == 0 }, 10*time.Second, 10*time.Millisecond)
 }
+
+// TestAWriterThatIsNotOursAnyMoreIsLeftAlone is about contexts that Echo has given to another request, and about
+// middlewares that leave a writer of their own in place.
+func TestAWriterThatIsNotOursAnyMoreIsLeftAlone(t *testing.T) {
+	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
+	require.NoError(t, err)
+	mw := middleware.Stack(stack(t, seawall.Config{Store: memory(t, nil)}, inFlight), middleware.Config{
+		LongLived: func(echo.Context) bool { return true },
+	})
+	c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder())
+	another := httptest.NewRecorder()
+	require.NoError(t, mw(func(c echo.Context) error {
+		c.Response().Writer = another
+		return nil
+	})(c))
+	assert.Same(t, another, c.Response().Writer)
+}
+
+// unflushable is a response whose client is gone.
+type unflushable struct{ http.ResponseWriter }
+
+func (unflushable) FlushError() error { return io.ErrClosedPipe }
+
+func TestAFlushThatFailsSaysSoOnAStream(t *testing.T) {
+	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
+	require.NoError(t, err)
+	mw := middleware.Stack(stack(t, seawall.Config{Store: memory(t, nil)}, inFlight), middleware.Config{
+		LongLived: func(echo.Context) bool { return true },
+	})
+	c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", http.NoBody), unflushable{httptest.NewRecorder()})
+	require.NoError(t, mw(func(c echo.Context) error {
+		require.ErrorIs(t, http.NewResponseController(c.Response().Writer).Flush(), io.ErrClosedPipe)
+		return nil
+	})(c))
+}

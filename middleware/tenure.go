@@ -29,9 +29,13 @@ func keep(ctx context.Context, a *seawall.Admission, c echo.Context) (returned f
 	t := &tenure{ctx: ctx, admission: a}
 	t.holders.Store(1)
 	before := c.Response().Writer
-	c.Response().Writer = &hijackable{before, t}
+	ours := &hijackable{before, t}
+	c.Response().Writer = ours
 	return func() {
-		c.Response().Writer = before
+		// Behind Echo's Timeout the context may be another request's by now, with a writer of its own.
+		if c.Response().Writer == ours {
+			c.Response().Writer = before
+		}
 		a.Return()
 		t.leave()
 	}
@@ -53,7 +57,10 @@ type hijackable struct {
 func (w *hijackable) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Flush implements http.Flusher, as echo.Response does, for handlers that ask for it by that name.
-func (w *hijackable) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+func (w *hijackable) Flush() { _ = w.FlushError() }
+
+// FlushError is for http.ResponseController, which tells its error.
+func (w *hijackable) FlushError() error { return http.NewResponseController(w.ResponseWriter).Flush() }
 
 // Hijack implements http.Hijacker.
 func (w *hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
