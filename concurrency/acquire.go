@@ -122,7 +122,7 @@ func (l *Limiter) ask(ctx context.Context, line seawall.Key, checks []seawall.Ch
 		h.leases = append(h.leases, lease)
 	}
 	switch {
-	case err != nil && (a.err == nil || len(results) != len(checks)) && undecided(checks, results):
+	case err != nil && a.err == nil && undecided(checks, results):
 		a.err, a.hopeless, a.late = err, true, late
 	case a.err == nil && ctx.Err() != nil: // nobody waits for what was granted
 		a.err, a.hopeless = ctx.Err(), true
@@ -143,8 +143,11 @@ func (l *Limiter) ask(ctx context.Context, line seawall.Key, checks []seawall.Ch
 // undecided tells whether some check has no answer that its failure policy lets count, after the store has failed: a
 // store.Failover that is closed admits without taking a slot, for the sake of requests that are under way.
 func undecided(checks []seawall.Check, results []seawall.Result) bool {
+	if len(results) != len(checks) {
+		return true
+	}
 	for i := range checks {
-		if len(results) != len(checks) || checks[i].FailsClosed() ||
+		if checks[i].FailsClosed() ||
 			results[i].Admitted && !results[i].Committed && checks[i].Limit.OnFailure() != seawall.FailOpen {
 			return true
 		}

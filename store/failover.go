@@ -127,8 +127,10 @@ func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 		}
 		closed = closed || c.FailsClosed()
 		blocked = blocked || blocks(c)
+		if c.Op == seawall.Refund {
+			f.leave(c)
+		}
 	}
-	f.leave(checks)
 	b := f.quick
 	if closed {
 		b = f.patient

@@ -66,13 +66,11 @@ func (f *Failover) decide(dst []seawall.Result, checks []seawall.Check, refused,
 	return dst
 }
 
-// leave takes those who give up waiting for a slot out of the line in memory, too, in which they stand if the shared store
-// was away meanwhile.
-func (f *Failover) leave(checks []seawall.Check) {
-	for i := range checks {
-		if _, holds := checks[i].Rule.(seawall.Holder); holds && checks[i].Op == seawall.Refund {
-			_, _ = f.local.Apply(context.Background(), nil, []seawall.Check{checks[i]}) // closed: there is no line
-		}
+// leave takes somebody who gives up waiting for a slot out of the line in memory, too, in which it stands if the shared
+// store was away meanwhile.
+func (f *Failover) leave(c *seawall.Check) {
+	if _, holds := c.Rule.(seawall.Holder); holds {
+		_, _ = f.local.Apply(context.Background(), nil, []seawall.Check{*c}) // closed: there is no line
 	}
 }
 

@@ -80,7 +80,7 @@ func TestWhatRedisLostIsAssertedAgain(t *testing.T) {
 		}
 		f.add(name, 1, int(weight))
 		g.working.Go(func() {
-			time.Sleep(works)
+			time.Sleep(works) // how long the handler works
 			f.add(name, -1, -int(weight))
 			a.Done(context.Background())
 		})
@@ -115,14 +115,14 @@ func TestWhatRedisLostIsAssertedAgain(t *testing.T) {
 		}), soon, "live leases are back")
 		again = append(again, time.Since(emptied))
 		if longLeases() {
-			time.Sleep(2 * time.Second)
+			time.Sleep(2 * time.Second) // of load between two losses
 		}
 	}
 	rec := <-ended
 	do(t, c, "FLUSHALL")
 	total, _ := f.now()
 	require.Positive(t, total)
-	time.Sleep(ttl/3 + renewal)
+	time.Sleep(ttl/3 + renewal) // one renewal of all leases
 	var same bool
 	var at int
 	agreed := until(func() bool {
@@ -195,7 +195,7 @@ func TestEveryLeaseThatWasLostIsCountedOnce(t *testing.T) {
 		require.Equal(t, perRequest*n, leases(t, c))
 		do(t, c, "FLUSHALL")
 		require.Eventually(t, func() bool { return k.do(t, order{Do: "say"}).Lapsed >= uint64((i+1)*perRequest*n) }, soon, time.Millisecond)
-		time.Sleep(ttl/3 + renewal)
+		time.Sleep(ttl/3 + renewal) // one more renewal, which must count nothing again
 		assert.EqualValues(t, (i+1)*perRequest*n, k.do(t, order{Do: "say"}).Lapsed)
 	}
 	k.do(t, order{Do: "end", Caller: "kept", N: n})

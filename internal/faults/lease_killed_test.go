@@ -134,7 +134,7 @@ func judgeDead(t *testing.T, c *redis.Client, ttl time.Duration, keyOf func(stri
 					}
 					mu.Unlock()
 					if !admitted {
-						time.Sleep(deadPause + rand.N(deadPause))
+						time.Sleep(deadPause + rand.N(deadPause)) // between two attempts of a refused caller
 					}
 				}
 			})

@@ -114,7 +114,7 @@ func TestNothingIsLeftOfALongOutage(t *testing.T) {
 		admitted := k.do(t, order{Do: "hold", Caller: "many", N: n}) // by itself: of these Redis never hears
 		k.do(t, order{Do: "end", Caller: "many", N: n})
 		require.Zero(t, admitted.Refused)
-		time.Sleep(ttl + 500*time.Millisecond)
+		time.Sleep(ttl + 500*time.Millisecond) // how long Redis is away: more than a TTL
 		server.Cont()
 		require.Less(t, until(func() bool { return k.do(t, order{Do: "say"}).Err == "" && leases(t, c) == 0 }), soon)
 		k.shared(t)
@@ -126,7 +126,7 @@ func TestNothingIsLeftOfALongOutage(t *testing.T) {
 		server.ResetStat(t)
 		server.Stop()
 		k.do(t, order{Do: "end", Caller: "held", N: n})
-		time.Sleep(ttl + 500*time.Millisecond)
+		time.Sleep(ttl + 500*time.Millisecond) // how long Redis is away: more than a TTL
 		server.Cont()
 		require.Less(t, until(func() bool { return leases(t, c) == 0 }), soon)
 		require.Less(t, until(func() bool { return server.CommandCalls(t, "zrem") >= int64(perRequest*n) }), soon,
@@ -136,13 +136,13 @@ func TestNothingIsLeftOfALongOutage(t *testing.T) {
 	}
 	outage() // the first needs buffers, which stay
 	whileHeld()
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // the queue empties
 	before := k.do(t, order{Do: "say"})
 	released := whileHeld()
 	alone := outage()
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // the queue empties
 	calls := server.CommandCalls(t, "zrem")
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // in which nothing more may be sent
 	after := k.do(t, order{Do: "say"})
 	t.Logf("%d requests ended in an outage of %s with a TTL of %s: Redis was told %d times afterwards that a lease is given back; of %d that it never heard of, %d times",
 		n, text(ttl+500*time.Millisecond), text(ttl), released, n, alone)
@@ -185,7 +185,7 @@ func TestAnswersWaitForNoReleaseLongerThanTheyMay(t *testing.T) {
 			for k := range n {
 				assert.Equal(t, http.StatusOK, codes[k])
 			}
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // how long Redis stays away after the answers
 			o.heal(t, server, c)
 			gone := until(func() bool { return leasesOf(t, c, "payments") == 0 })
 			_, most := spread(took)

@@ -121,7 +121,7 @@ func (h *holding) execute(o order) (r report) {
 				continue
 			}
 			h.serving.Go(func() {
-				time.Sleep(o.For)
+				time.Sleep(o.For) // how long the handler works
 				h.end(a)
 			})
 		}

@@ -68,7 +68,7 @@ func (g *rig) stay(caller string) (in stay, admitted, shared bool) {
 		shared = shared && !res.Fallback
 	}
 	in.from = time.Now()
-	time.Sleep(deadWork)
+	time.Sleep(deadWork) // how long the requests work
 	in.to = time.Now()
 	return in, true, shared
 }

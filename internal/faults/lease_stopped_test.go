@@ -47,11 +47,11 @@ func TestAStoppedInstanceFindsOutWhatItLost(t *testing.T) {
 	require.Eventually(t, func() bool { return leases(t, c) == perRequest*kept }, soon, time.Millisecond)
 
 	// Not as long as leases live: nothing is lost.
-	time.Sleep(ttl/3 + renewal)
+	time.Sleep(ttl/3 + renewal) // one renewal of all leases
 	k.Signal(syscall.SIGSTOP)
-	time.Sleep(ttl / 8)
+	time.Sleep(ttl / 8) // how long the process stands still
 	k.Signal(syscall.SIGCONT)
-	time.Sleep(ttl/3 + renewal)
+	time.Sleep(ttl/3 + renewal) // one renewal of all leases
 	assert.Zero(t, k.do(t, order{Do: "say"}).Lapsed, "a short stop loses nothing")
 
 	for round := range of(1, 5) {
@@ -105,10 +105,10 @@ func TestNothingIsResurrected(t *testing.T) {
 		k.hold(t, "edge", n)
 		k.do(t, order{Do: "serve", Caller: "during", N: n, For: ttl / 2})
 		k.tell(t, order{Do: "end", Caller: "edge", N: n})
-		time.Sleep(rand.N(5 * time.Millisecond))
+		time.Sleep(rand.N(5 * time.Millisecond)) // so that the stop falls anywhere into the releases
 		k.Signal(syscall.SIGSTOP)
 		require.Less(t, until(func() bool { return leases(t, c) == 0 }), soon, "they expire")
-		time.Sleep(ttl / 4)
+		time.Sleep(ttl / 4) // how much longer it stands still
 		k.Signal(syscall.SIGCONT)
 		k.hear(t)
 		require.Eventually(t, func() bool { return k.do(t, order{Do: "say"}).InFlight == kept }, soon, time.Millisecond)

@@ -102,22 +102,27 @@ func advisoryVetoes(s seawall.Store, _ []seawall.Result, checks []seawall.Check)
 	return background(s, checks)
 }
 
-// TestTornStoreIsFound shows that it is found when check and commit are not one step: two clients, each of whom
-// asks for two of three, are both told yes.
-func TestTornStoreIsFound(t *testing.T) {
-	var checked sync.WaitGroup
-	checked.Add(2)
-	store := wrong{memstore.New(memstore.Config{Now: time.Now}), func(s seawall.Store, _ []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
-		peeks, spends := slices.Clone(checks), slices.Clone(checks)
-		peeks[0].Op, spends[0].CountOnly = seawall.Peek, true
+// torn is a store that decides in two steps, whose first two clients both look before either commits.
+func torn(right seawall.Store) wrong {
+	var looked sync.WaitGroup
+	looked.Add(2)
+	return wrong{right, func(s seawall.Store, _ []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
+		peeks, commits := slices.Clone(checks), slices.Clone(checks)
+		peeks[0].Op, commits[0].CountOnly = seawall.Peek, true
 		r, err := background(s, peeks)
-		checked.Done()
-		checked.Wait()
+		looked.Done()
+		looked.Wait()
 		if err != nil || !r[0].Admitted {
 			return r, err
 		}
-		return background(s, spends)
+		return background(s, commits)
 	}}
+}
+
+// TestTornStoreIsFound shows that it is found when check and commit are not one step: two clients, each of whom
+// asks for two of three, are both told yes.
+func TestTornStoreIsFound(t *testing.T) {
+	store := torn(memstore.New(memstore.Config{Now: time.Now}))
 	h := newHistory(t, seawall.NewKey("caller"), store)
 	var all sync.WaitGroup
 	for client := range 2 {

@@ -126,19 +126,7 @@ func everyThirdResurrected() func(seawall.Store, []seawall.Lease) error {
 // TestTornStoreOfLeasesIsFound shows that it is found when a store looks first and counts then: two clients are both
 // told that they have the only slot.
 func TestTornStoreOfLeasesIsFound(t *testing.T) {
-	var looked sync.WaitGroup
-	looked.Add(2)
-	store := wrong{rightStore(), func(s seawall.Store, _ []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
-		peeks, takes := slices.Clone(checks), slices.Clone(checks)
-		peeks[0].Op, takes[0].CountOnly = seawall.Peek, true
-		r, err := background(s, peeks)
-		looked.Done()
-		looked.Wait()
-		if err != nil || !r[0].Admitted {
-			return r, err
-		}
-		return background(s, takes)
-	}}
+	store := torn(rightStore())
 	h := newLeaseHistory(t, seawall.NewKey("caller"), store)
 	var all sync.WaitGroup
 	for client := range 2 {

@@ -43,7 +43,7 @@ func TestLeasesOnRedisAreLinearizable(t *testing.T) {
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
-			time.Sleep(3 * time.Millisecond)
+			time.Sleep(3 * time.Millisecond) // some are under way when it stops
 			server.Stop()
 			server.Cont()
 		}()

@@ -152,7 +152,7 @@ func TestFrozenRedisDoesNotShrinkTheFleet(t *testing.T) {
 				})
 			}
 			server.Stop()
-			time.Sleep(frozen)
+			time.Sleep(frozen) // how long Redis is frozen
 			server.Cont()
 			c := patient(t, server.URL())
 			seen := watch(t, c)
