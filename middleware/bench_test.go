@@ -12,6 +12,8 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store/memstore"
 )
@@ -29,16 +31,16 @@ func (s *sink) WriteHeader(status int)      { s.status = status }
 // BenchmarkEcho is one request through Echo, bare and behind all four layers on memstore: what Seawall adds
 // is the difference. Identity is by address unless it says otherwise.
 func BenchmarkEcho(b *testing.B) {
-	h := middleware.NewHasher([]byte("a secret of thirty-two bytes, ok"))
+	h := hasher()
 	one := seawall.NewKey("caller")
-	fixed := func(_ echo.Context, r *seawall.Request) error { r.Key = one; return nil }
+	fixed := func(_ identity.Call, r *seawall.Request) error { r.Key = one; return nil }
 	observed := func() seawall.Observer {
-		return telemetry(b, middleware.TelemetryConfig{Registerer: prometheus.NewPedanticRegistry()})
+		return observing(b, telemetry.Config{Registerer: prometheus.NewPedanticRegistry()})
 	}
-	full := func(p ratelimit.Policy, o seawall.Observer, id middleware.Identify) []echo.MiddlewareFunc {
+	full := func(p ratelimit.Policy, o seawall.Observer, id identity.Identify) []echo.MiddlewareFunc {
 		cfg := seawall.Config{Store: memstore.New(memstore.Config{Now: time.Now}), Observer: o}
 		s := stack(b, cfg, rate(b, p), slots(b, 20), fleet(b, 64), workers(b, 64))
-		return []echo.MiddlewareFunc{middleware.Stack(s, middleware.Config{Identify: id})}
+		return []echo.MiddlewareFunc{mounted(s, middleware.Config{Identify: id})}
 	}
 	plenty := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1_000_000), 1_000_000_000)}
 	little := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 1)}
@@ -49,10 +51,10 @@ func BenchmarkEcho(b *testing.B) {
 	}{
 		{"bare", http.StatusOK, func() []echo.MiddlewareFunc { return nil }},
 		{"identified", http.StatusOK, func() []echo.MiddlewareFunc { return full(plenty, nil, fixed) }},
-		{"address", http.StatusOK, func() []echo.MiddlewareFunc { return full(plenty, nil, middleware.ByAddress(h)) }},
-		{"key", http.StatusOK, func() []echo.MiddlewareFunc { return full(plenty, nil, middleware.ByAPIKey(h)) }},
+		{"address", http.StatusOK, func() []echo.MiddlewareFunc { return full(plenty, nil, h.ByAddress()) }},
+		{"key", http.StatusOK, func() []echo.MiddlewareFunc { return full(plenty, nil, h.ByAPIKey(identity.APIKey{})) }},
 		{"identified+telemetry", http.StatusOK, func() []echo.MiddlewareFunc { return full(plenty, observed(), fixed) }},
-		{"key+telemetry", http.StatusOK, func() []echo.MiddlewareFunc { return full(plenty, observed(), middleware.ByAPIKey(h)) }},
+		{"key+telemetry", http.StatusOK, func() []echo.MiddlewareFunc { return full(plenty, observed(), h.ByAPIKey(identity.APIKey{})) }},
 		{"refused", http.StatusTooManyRequests, func() []echo.MiddlewareFunc { return full(little, observed(), fixed) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -1,101 +1,65 @@
 package middleware
 
 import (
-	"fmt"
-	"net/http"
-	"strings"
+	"log/slog"
 
 	"github.com/labstack/echo/v4"
 	echomw "github.com/labstack/echo/v4/middleware"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/middleware/guard"
+	"github.com/seawall-go/seawall/middleware/identity"
 )
 
-// Config says how HTTP requests become seawall.Requests. The zero Config works: callers are client
-// addresses, tiers go by method, and nothing is skipped.
+// Config is what all the middlewares have in common. The zero Config works: callers are client addresses, tiers go by
+// method, and health probes are skipped.
 type Config struct {
-	// Skipper exempts requests, such as health probes; nil exempts none.
+	// Skipper exempts requests; nil is SkipHealthProbes. Echo's DefaultSkipper exempts none.
 	Skipper echomw.Skipper
-	// Classify says how important a request is; nil is ByMethod.
-	Classify func(c echo.Context) seawall.Tier
-	// LongLived tells which requests last as long as their client likes, such as WebSockets and streams of events: see
-	// Routes, and ask no header, which any client can send. They have a cap of their own (concurrency.Config) and are
-	// outside the fleet's and this instance's workers. What they hold is given back when their handler has returned and a
-	// connection that it has taken over is closed; of other requests, when their handler has returned. Nil is none.
-	LongLived func(c echo.Context) bool
-	// Identify says who asks. It fills in Key, and may fill in More, Cost and Authenticated, and lower the
-	// Tier to TestMode. If it returns an error, the request is answered with it. Nil is ByAddress with a
-	// Hasher without a secret.
-	Identify Identify
+	// Identify says who asks; nil is identity.Hasher.ByAddress by the secret that the stack's store shares. The address is
+	// Echo's RealIP: behind a proxy, set Echo.IPExtractor, or all clients are one.
+	Identify identity.Identify
+	// Tiers says how important the requests of a route are, by "METHOD /pattern" as registered with Echo, such as
+	// "POST /v1/charges". Others go by method: GET, HEAD and OPTIONS are reads, everything else is a write. HEAD goes as GET
+	// of the same route.
+	Tiers map[string]seawall.Tier
+	// Classify may change what Tiers or the method says, for what a table cannot tell; nil leaves it. It must not ask a
+	// header that any client can send. A key of test mode counts, whatever it says.
+	Classify func(c echo.Context, tier seawall.Tier) seawall.Tier
+	// LongLived are the routes, "METHOD /pattern", whose requests last as long as their client likes, such as WebSockets
+	// and streams of events; see guard.Config.
+	LongLived []string
+	// Headers says how clients are told what is left; zero is guard.Draft11.
+	Headers guard.Headers
+	// DenyHandler answers refused requests; nil is Deny. It may return an error, for Echo's error handler, or write the
+	// answer and return nil. The headers are set, save for the Content-Type.
+	DenyHandler func(c echo.Context, refusal *guard.Refusal) error
+	// ErrorHandler answers requests that Identify has returned an error for; nil returns an *echo.HTTPError with the status
+	// of an identity.Error, and other errors as they are.
+	ErrorHandler func(c echo.Context, err error) error
+	// Logger is told what is misconfigured; nil is slog.Default().
+	Logger *slog.Logger
 }
 
-func (cfg Config) withDefaults() Config {
-	if cfg.Skipper == nil {
-		cfg.Skipper = echomw.DefaultSkipper
+// SkipHealthProbes skips Kubernetes' probes: GET and HEAD on registered routes /healthz, /livez and /readyz.
+func SkipHealthProbes(c echo.Context) bool { return guard.HealthProbe(c.Request().Method, c.Path()) }
+
+// EchoContext returns Echo's context of a call, for an Identify that needs more of it than identity.Call has, such as a
+// parameter of the path. It is nil for calls of other adapters.
+func EchoContext(c identity.Call) echo.Context {
+	if own, ok := c.(*call); ok {
+		return own.c
 	}
-	if cfg.Classify == nil {
-		cfg.Classify = ByMethod
-	}
-	if cfg.LongLived == nil {
-		cfg.LongLived = func(echo.Context) bool { return false }
-	}
-	if cfg.Identify == nil {
-		cfg.Identify = ByAddress(NewHasher(nil))
-	}
-	return cfg
+	return nil
 }
 
-// ByMethod classifies GET, HEAD and OPTIONS as reads, and everything else as writes.
-func ByMethod(c echo.Context) seawall.Tier {
-	switch c.Request().Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return seawall.Read
+// guard returns what decides, with the hooks in terms of calls.
+func (cfg *Config) guard(s *seawall.Stack) (*guard.Guard, error) {
+	neutral := guard.Config{
+		Identify: cfg.Identify, Tiers: cfg.Tiers, LongLived: cfg.LongLived, Headers: cfg.Headers, Logger: cfg.Logger,
 	}
-	return seawall.Write
-}
-
-// ByRoute classifies by a table of "METHOD /pattern" as registered with Echo, such as "POST /v1/charges";
-// what is not in it goes by method. An entry of another form is an error, since it would never match.
-func ByRoute(tiers map[string]seawall.Tier) (func(c echo.Context) seawall.Tier, error) {
-	table := make(map[route]seawall.Tier, len(tiers))
-	for name, tier := range tiers {
-		r, err := parseRoute(name)
-		if err != nil {
-			return nil, err
-		}
-		table[r] = tier
+	if classify := cfg.Classify; classify != nil {
+		neutral.Classify = func(c identity.Call, tier seawall.Tier) seawall.Tier { return classify(EchoContext(c), tier) }
 	}
-	return func(c echo.Context) seawall.Tier {
-		if tier, ok := table[routeOf(c)]; ok {
-			return tier
-		}
-		return ByMethod(c)
-	}, nil
-}
-
-// Routes tells whether a request's route is one of the given ones, each a "METHOD /pattern" as registered with Echo,
-// such as "GET /v1/events". One of another form is an error, since it would never match.
-func Routes(names ...string) (func(c echo.Context) bool, error) {
-	table := make(map[route]bool, len(names))
-	for _, name := range names {
-		r, err := parseRoute(name)
-		if err != nil {
-			return nil, err
-		}
-		table[r] = true
-	}
-	return func(c echo.Context) bool { return table[routeOf(c)] }, nil
-}
-
-// route is a route as Echo has it.
-type route struct{ method, pattern string }
-
-func routeOf(c echo.Context) route { return route{c.Request().Method, c.Path()} }
-
-func parseRoute(name string) (route, error) {
-	method, pattern, _ := strings.Cut(name, " ")
-	if method == "" || method != strings.ToUpper(method) || !strings.HasPrefix(pattern, "/") || strings.Contains(pattern, " ") {
-		return route{}, fmt.Errorf(`middleware: route %q: want "METHOD /pattern", such as "POST /v1/charges"`, name)
-	}
-	return route{method, pattern}, nil
+	return guard.New(s, neutral)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
-	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/memstore"
 )
@@ -34,7 +34,7 @@ func TestAMillionFailuresAreFewLines(t *testing.T) {
 			Shared: flaky{memstore.New(memstore.Config{})}, Local: memstore.New(memstore.Config{}), Logger: slog.New(log),
 		})
 		require.NoError(t, err)
-		tel := telemetry(t, middleware.TelemetryConfig{Registerer: prometheus.NewRegistry(), Logger: slog.New(log)})
+		tel := observing(t, telemetry.Config{Registerer: prometheus.NewRegistry(), Logger: slog.New(log)})
 		s := stack(t, seawall.Config{Store: both, Observer: tel}, rate(t, policy("api", 9)), slots(t, 2))
 		began, failures := time.Now(), 0
 		for time.Since(began) < 10*time.Second {

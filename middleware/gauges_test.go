@@ -19,6 +19,8 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/flags"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
 func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
@@ -53,13 +55,13 @@ func (w *wrapper) Lapsed() uint64 { return w.lapsed }
 func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Request) {
 	t.Helper()
 	m, w := memory(t, nil), workers(t, 4)
-	tel := telemetry(t, middleware.TelemetryConfig{
+	tel := observing(t, telemetry.Config{
 		Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), DenyCache: &wrapper{}, Breaker: &wrapper{}, Leases: &wrapper{}, Logger: discard(),
 	})
-	identify := middleware.Config{Identify: middleware.ByAPIKey(middleware.NewHasher(nil))}
+	identify := middleware.Config{Identify: hasher().ByAPIKey(identity.APIKey{})}
 	layers := []seawall.Layer{rate(t, policy("api", 9)), slots(t, 2), fleet(t, 8), w}
-	good := serving(middleware.Stack(stack(t, seawall.Config{Store: m, Observer: tel}, layers...), identify))
-	bad := serving(middleware.Stack(stack(t, seawall.Config{Store: broken{because("sk_live_canary")}, Observer: tel}, layers...), identify))
+	good := serving(mounted(stack(t, seawall.Config{Store: m, Observer: tel}, layers...), identify))
+	bad := serving(mounted(stack(t, seawall.Config{Store: broken{because("sk_live_canary")}, Observer: tel}, layers...), identify))
 	for _, r := range append(requests, httptest.NewRequest(http.MethodGet, "/", http.NoBody)) {
 		do(good, r)
 		do(bad, r)
@@ -69,7 +71,7 @@ func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Reques
 func TestGauges(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	m, w := memory(t, nil), workers(t, 4)
-	telemetry(t, middleware.TelemetryConfig{Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t)})
+	observing(t, telemetry.Config{Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t)})
 	value := func(name string) float64 { return series(t, reg, name)[""] }
 	assert.Zero(t, value("seawall_fleet_capacity"), "nobody has announced workers")
 	assert.Equal(t, 1.0, value("seawall_instances"))
@@ -91,7 +93,7 @@ func TestGauges(t *testing.T) {
 func TestWhatWrapsTheStoreIsExported(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	w := &wrapper{saved: 41, lapsed: 3}
-	telemetry(t, middleware.TelemetryConfig{Registerer: reg, DenyCache: w, Breaker: w, Leases: w})
+	observing(t, telemetry.Config{Registerer: reg, DenyCache: w, Breaker: w, Leases: w})
 	value := func(name string) float64 { return series(t, reg, name)[""] }
 	assert.Equal(t, 41.0, value("seawall_deny_cache_saved_total"))
 	assert.Equal(t, 3.0, value("seawall_leases_lapsed_total"))
@@ -101,19 +103,19 @@ func TestWhatWrapsTheStoreIsExported(t *testing.T) {
 	assert.Equal(t, 1.0, value("seawall_breaker_state"))
 
 	without := prometheus.NewPedanticRegistry()
-	telemetry(t, middleware.TelemetryConfig{Registerer: without})
+	observing(t, telemetry.Config{Registerer: without})
 	n, err := testutil.GatherAndCount(without, "seawall_deny_cache_saved_total", "seawall_breaker_state", "seawall_leases_lapsed_total")
 	require.NoError(t, err)
 	assert.Zero(t, n)
 }
 
 func TestNewTelemetryRefusesWhatCannotWork(t *testing.T) {
-	_, err := middleware.NewTelemetry(middleware.TelemetryConfig{})
+	_, err := telemetry.New(telemetry.Config{})
 	require.ErrorContains(t, err, "Registerer")
 
 	reg := prometheus.NewPedanticRegistry()
-	telemetry(t, middleware.TelemetryConfig{Registerer: reg})
-	_, err = middleware.NewTelemetry(middleware.TelemetryConfig{Registerer: reg})
+	observing(t, telemetry.Config{Registerer: reg})
+	_, err = telemetry.New(telemetry.Config{Registerer: reg})
 	var already prometheus.AlreadyRegisteredError
 	require.ErrorAs(t, err, &already)
 }
@@ -122,19 +124,19 @@ func TestAFailedNewTelemetryLeavesNothingRegistered(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	inTheWay := prometheus.NewGauge(prometheus.GaugeOpts{Name: "seawall_instances", Help: "Of somebody else."})
 	require.NoError(t, reg.Register(inTheWay))
-	cfg := middleware.TelemetryConfig{Registerer: reg, Fleet: memory(t, nil)}
-	_, err := middleware.NewTelemetry(cfg)
+	cfg := telemetry.Config{Registerer: reg, Fleet: memory(t, nil)}
+	_, err := telemetry.New(cfg)
 	require.Error(t, err)
 	n, err := testutil.GatherAndCount(reg)
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
 	cfg.Fleet = nil
-	telemetry(t, cfg)
+	observing(t, cfg)
 }
 
 func TestTheStoreHasAName(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	tel := telemetry(t, middleware.TelemetryConfig{Registerer: reg, StoreName: "memory"})
+	tel := observing(t, telemetry.Config{Registerer: reg, StoreName: "memory"})
 	get(behind(t, seawall.Config{Store: memory(t, nil), Observer: tel}, slots(t, 1)))
 	assert.Equal(t, map[string]float64{"memory": 1}, series(t, reg, "seawall_store_duration_seconds"))
 }
@@ -151,7 +153,7 @@ func TestNoCallerIsInTheScrape(t *testing.T) {
 	everything(t, reg, r, unmatched)
 	scrape := get(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})).Body.String()
 	require.Contains(t, scrape, `seawall_fallback_total{layer="concurrency"`)
-	h := middleware.NewHasher(nil)
+	h := hasher()
 	for _, secret := range []string{
 		"canary", "203.0.113.", "198.51.100.", "192.0.2.",
 		h.Key("key", "sk_live_canary").String(), h.Key("addr", "198.51.100.77").String(),
@@ -162,7 +164,7 @@ func TestNoCallerIsInTheScrape(t *testing.T) {
 
 func TestDurationsHaveBucketsWhereDecisionsAre(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	tel := telemetry(t, middleware.TelemetryConfig{Registerer: reg})
+	tel := observing(t, telemetry.Config{Registerer: reg})
 	tel.Decided(t.Context(), nil, seawall.Event{Layer: "ratelimit", Policy: "api", Took: 30 * time.Microsecond})
 	scrape := get(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})).Body.String()
 	assert.Contains(t, scrape, `seawall_decision_duration_seconds_bucket{layer="ratelimit",le="2e-05"} 0`)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/ratelimit"
 )
 
@@ -145,7 +146,7 @@ func TestMiddlewaresMountedOneByOneAddToOneList(t *testing.T) {
 func TestOtherLayersRefusalsCarryTheQuotaUnspent(t *testing.T) {
 	s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 9)), slots(t, 1))
 	hold(t, s, client())
-	w := get(serving(middleware.Stack(s, middleware.Config{})))
+	w := get(serving(mounted(s, middleware.Config{})))
 	require.Equal(t, "concurrency", problemOf(t, w).Limiter)
 	_, limits := quotas(t, w, limitField)
 	assert.Equal(t, int64(8), limits[0]["r"], "only the request in flight has spent")
@@ -186,7 +187,7 @@ func TestNobodyIsToldNumbersThatTheStoreDidNotGive(t *testing.T) {
 }
 
 func TestACallerCannotWriteIntoTheHeaders(t *testing.T) {
-	e := echo1(t, middleware.Config{Identify: middleware.ByAPIKey(middleware.NewHasher(nil))})
+	e := echo1(t, middleware.Config{Identify: hasher().ByAPIKey(identity.APIKey{})})
 	plain := headersOf(get(e))
 	for i, evil := range []string{
 		"x\r\nSet-Cookie: a=b", `x";q=9`, "x, \"other\";r=1", "\x00", "é", `\`, fmt.Sprint(make([]int, 4000)),

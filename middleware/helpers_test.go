@@ -16,6 +16,7 @@ import (
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/fleetshed"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store/memstore"
 	"github.com/seawall-go/seawall/workershed"
@@ -115,7 +116,7 @@ func stack(t testing.TB, cfg seawall.Config, layers ...seawall.Layer) *seawall.S
 // behind is an Echo whose GET and POST / answer "ok", behind the given layers of one stack.
 func behind(t testing.TB, cfg seawall.Config, layers ...seawall.Layer) *echo.Echo {
 	t.Helper()
-	return serving(middleware.Stack(stack(t, cfg, layers...), middleware.Config{}))
+	return serving(mounted(stack(t, cfg, layers...), middleware.Config{}))
 }
 
 // serving is an Echo whose GET and POST / answer "ok" behind the given middleware.
@@ -151,4 +152,21 @@ func hold(t testing.TB, s *seawall.Stack, key seawall.Key) {
 }
 
 // client is the key of the address that httptest's requests come from.
-func client() seawall.Key { return middleware.NewHasher(nil).Key("addr", "192.0.2.1") }
+func client() seawall.Key { return hasher().Key("addr", "192.0.2.1") }
+
+// hasher hashes by the secret of the tests.
+func hasher() *identity.Hasher {
+	h, err := identity.NewHasher(identity.Config{Secret: []byte("a secret of thirty-two bytes, ok")})
+	if err != nil {
+		panic(err)
+	}
+	return h
+}
+
+// mounted mounts a stack. Callers are hasher's addresses, if nothing else is said.
+func mounted(s *seawall.Stack, cfg middleware.Config) echo.MiddlewareFunc {
+	if cfg.Identify == nil {
+		cfg.Identify = hasher().ByAddress()
+	}
+	return middleware.StackWithConfig(middleware.StackConfig{Stack: s, Config: cfg})
+}

@@ -3,6 +3,7 @@ package middleware_test
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -12,45 +13,18 @@ import (
 	"github.com/labstack/echo/v4"
 	echomw "github.com/labstack/echo/v4/middleware"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
 )
-
-// with makes the context of a request with an Authorization header.
-func with(authorization ...string) echo.Context {
-	c := from("192.0.2.1:1")
-	c.Request().Header["Authorization"] = authorization
-	return c
-}
-
-func TestBearer(t *testing.T) {
-	for header, want := range map[string]string{
-		"Bearer sk_1":   "sk_1",
-		"bearer sk_1":   "sk_1",
-		"BEARER sk_1":   "sk_1",
-		"bEaReR  sk_1 ": "sk_1",
-		"Bearer a b":    "a b",
-		"Bearer ":       "",
-		"Bearer    ":    "",
-		"Bearer":        "",
-		"Bearersk_1":    "",
-		"Basic sk_1":    "",
-		"sk_1":          "",
-		" Bearer sk_1":  "",
-		"":              "",
-	} {
-		assert.Equal(t, want, middleware.Bearer(with(header)), "%q", header)
-	}
-	assert.Empty(t, middleware.Bearer(with()))
-	assert.Empty(t, middleware.Bearer(with("Bearer a", "Bearer b")))
-}
 
 // Echo's KeyAuth accepts a request if any of its Authorization headers is valid.
 func TestASecondAuthorizationHeaderMintsNoKeys(t *testing.T) {
 	auth := echomw.KeyAuth(func(key string, _ echo.Context) (bool, error) { return key == "valid", nil })
 	s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1)))
-	e := serving(auth, middleware.Stack(s, middleware.Config{Identify: middleware.ByAPIKey(middleware.NewHasher(nil))}))
+	e := serving(auth, mounted(s, middleware.Config{Identify: hasher().ByAPIKey(identity.APIKey{})}))
 	served := 0
 	for i := range 100 {
 		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
@@ -62,123 +36,157 @@ func TestASecondAuthorizationHeaderMintsNoKeys(t *testing.T) {
 	assert.Equal(t, 1, served)
 }
 
-func TestByAPIKeyOneKeyPerToken(t *testing.T) {
-	h := middleware.NewHasher([]byte("secret"))
-	id := middleware.ByAPIKey(h)
-	assert.Equal(t, keyOf(t, id, with("Bearer sk_1")), keyOf(t, id, with("bearer   sk_1 ")))
-	assert.NotEqual(t, keyOf(t, id, with("Bearer sk_1")), keyOf(t, id, with("Bearer sk_2")))
-	assert.NotEqual(t, keyOf(t, id, with("Bearer sk_1")), keyOf(t, id, with("Bearer SK_1")), "tokens have case")
-	assert.Equal(t, keyOf(t, id, with()), keyOf(t, middleware.ByAddress(h), with()), "without one, the address")
-	assert.Equal(t, keyOf(t, id, with("Basic x")), keyOf(t, id, with("Bearer ")))
-	assert.NotEqual(t, keyOf(t, id, with("Bearer 192.0.2.1")), keyOf(t, id, with()), "a token is no address")
-}
-
-func TestKeysTellNothing(t *testing.T) {
-	h := middleware.NewHasher([]byte("a secret of the deployment"))
-	for _, token := range []string{"a", "sk_live_canary", strings.Repeat("canary", 100), "203.0.113.77"} {
-		for kind, k := range map[string]seawall.Key{
-			"key": h.Key("key", token), "addr": h.Key("addr", token), "login": h.Key("login", token, token),
-		} {
-			text := k.String()
-			assert.NotContains(t, text, "canary")
-			assert.NotContains(t, text, "203.0.113")
-			assert.Less(t, len(text), 48, "whatever the length of the secret")
-			assert.NotContains(t, text, "{")
-			assert.Len(t, text, len(h.Key(kind, "other", "parts").String()), "its length tells nothing either")
+func TestForgedHeadersAreLimitedEndToEnd(t *testing.T) {
+	e := serving(limited(t))
+	served := 0
+	for i := range 1000 {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.Header.Set("X-Forwarded-For", fmt.Sprintf("203.0.%d.%d", i/250, i%250))
+		if do(e, r).Code == http.StatusOK {
+			served++
 		}
 	}
+	assert.Equal(t, 1, served)
 }
 
-func TestKeysDependOnSecretKindAndParts(t *testing.T) {
-	h := middleware.NewHasher([]byte("secret"))
-	assert.Equal(t, h.Key("key", "x"), middleware.NewHasher([]byte("secret")).Key("key", "x"), "on every instance")
-	distinct := map[string]seawall.Key{
-		"":                   h.Key("key", "x"),
-		"another secret":     middleware.NewHasher([]byte("Secret")).Key("key", "x"),
-		"no secret":          middleware.NewHasher(nil).Key("key", "x"),
-		"another kind":       h.Key("addr", "x"),
-		"kind and part":      h.Key("ke", "yx"),
-		"no part":            h.Key("key"),
-		"an empty part":      h.Key("key", ""),
-		"another empty part": h.Key("key", "x", ""),
-		"an empty one first": h.Key("key", "", "x"),
-		"two parts":          h.Key("key", "x", "y"),
-		"the other way":      h.Key("key", "y", "x"),
-		"joined":             h.Key("key", "xy"),
-		"with a zero":        h.Key("key", "x\x00y"),
-		"with a length":      h.Key("key", "x\x01\x00\x00\x00\x00\x00\x00\x00y"),
+func TestBehindAProxyClientsHaveKeysOfTheirOwn(t *testing.T) {
+	status := func(e *echo.Echo, peer, forwarded string) int {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = peer
+		r.Header.Set("X-Forwarded-For", forwarded)
+		return do(e, r).Code
 	}
-	seen := map[seawall.Key]string{}
-	for name, k := range distinct {
-		assert.NotContains(t, seen, k, "%s and %s", name, seen[k])
-		seen[k] = name
-	}
+	e := serving(limited(t))
+	e.IPExtractor = echo.ExtractIPFromXFFHeader()
+	assert.Equal(t, http.StatusOK, status(e, "10.0.0.1:1", "203.0.113.1"))
+	assert.Equal(t, http.StatusOK, status(e, "10.0.0.1:1", "203.0.113.2"))
+	assert.Equal(t, http.StatusTooManyRequests, status(e, "10.0.0.1:1", "6.6.6.6, 203.0.113.1"), "the nearest that is not trusted")
+	assert.Equal(t, http.StatusOK, status(e, "198.51.100.9:1", "203.0.113.3"))
+	assert.Equal(t, http.StatusTooManyRequests, status(e, "198.51.100.9:1", "203.0.113.4"), "not from the proxy")
 }
 
-func TestAHasherKeepsItsSecret(t *testing.T) {
-	secret := bytes.Repeat([]byte("s"), 32)
-	h := middleware.NewHasher(secret)
-	before := h.Key("key", "x")
-	clear(secret)
-	assert.Equal(t, before, h.Key("key", "x"), "a caller that wipes its copy must not change everybody's key")
-	assert.NotContains(t, fmt.Sprintf("%v", h.Key("key", "x")), "sss")
-}
-
-func TestLongKindsStayDistinct(t *testing.T) {
-	h := middleware.NewHasher(nil)
-	kind := strings.Repeat("k", 40)
-	assert.NotEqual(t, h.Key(kind, "a"), h.Key(kind, "b"))
-	assert.Less(t, len(h.Key(kind, "a").String()), 48)
-}
-
-func TestByMethod(t *testing.T) {
-	for method, tier := range map[string]seawall.Tier{
-		http.MethodGet: seawall.Read, http.MethodHead: seawall.Read, http.MethodOptions: seawall.Read,
-		http.MethodPost: seawall.Write, http.MethodPut: seawall.Write, http.MethodPatch: seawall.Write,
-		http.MethodDelete: seawall.Write, "PROPFIND": seawall.Write, "get": seawall.Write,
-	} {
-		c := echo.New().NewContext(httptest.NewRequest(method, "/", http.NoBody), nil)
-		assert.Equal(t, tier, middleware.ByMethod(c), method)
+func TestAProxyThatNobodyTrustsIsToldOnce(t *testing.T) {
+	for name, extractor := range map[string]echo.IPExtractor{"none": nil, "configured": echo.ExtractIPDirect()} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 9)))
+			e := serving(mounted(s, middleware.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}))
+			e.IPExtractor = extractor
+			get(e)
+			assert.Empty(t, log.String(), "no proxy")
+			for i := range 5 {
+				r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+				r.Header.Set([]string{"X-Forwarded-For", "Forwarded", "X-Real-IP"}[i%3], "203.0.113.1")
+				do(e, r)
+			}
+			want := map[string]int{"none": 1, "configured": 0}[name]
+			assert.Equal(t, want, strings.Count(log.String(), "\n"), log.String())
+			assert.Equal(t, want, strings.Count(log.String(), "IPExtractor"))
+			assert.NotContains(t, log.String(), "203.0.113")
+		})
 	}
 }
 
-func TestByRouteRefusesWhatCannotMatch(t *testing.T) {
-	for _, name := range []string{"", "/v1", "POST", "post /v1", "POST  /v1", "POST v1", " /v1", "POST /v1 "} {
-		_, err := middleware.ByRoute(map[string]seawall.Tier{name: seawall.Critical})
-		assert.ErrorContains(t, err, strconv.Quote(name))
+// TestADefaultMiddlewareAgreesWithOthersOfItsStore is about the secret that nobody has configured.
+func TestADefaultMiddlewareAgreesWithOthersOfItsStore(t *testing.T) {
+	store := memory(t, nil)
+	mount := func(store seawall.Store) *echo.Echo {
+		return serving(middleware.Stack(stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1)))))
 	}
+	assert.Equal(t, http.StatusOK, get(mount(store)).Code)
+	assert.Equal(t, http.StatusTooManyRequests, get(mount(store)).Code)
+	assert.Equal(t, http.StatusOK, get(mount(memory(t, nil))).Code)
+	assert.Equal(t, http.StatusOK, get(mount(&counting{Store: store})).Code, "a store that shares no secret")
 }
 
-func TestByRoute(t *testing.T) {
+// tierOf answers with the tier that the layers see.
+func tierOf(t *testing.T, cfg middleware.Config) *echo.Echo {
+	t.Helper()
+	p := policy("api", 1_000_000)
+	tiers := make(chan seawall.Tier, 1)
+	p.Match = func(r *seawall.Request) bool { tiers <- r.Tier; return true }
+	e := echo.New()
+	e.Use(mounted(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, p)), cfg))
+	e.HTTPErrorHandler = func(_ error, c echo.Context) { _ = c.String(http.StatusOK, (<-tiers).String()) }
+	answer := func(c echo.Context) error { return c.String(http.StatusOK, (<-tiers).String()) }
+	g := e.Group("/v1")
+	g.POST("/charges", answer)
+	g.GET("/charges/:id", answer)
+	g.HEAD("/charges/:id", func(c echo.Context) error {
+		c.Response().Header().Set("X-Tier", (<-tiers).String())
+		return nil
+	})
+	g.DELETE("/charges/:id", answer)
+	g.GET("", answer)
+	return e
+}
+
+func TestTiersFollowTheRouteThenTheMethod(t *testing.T) {
 	tiers := map[string]seawall.Tier{
 		"POST /v1/charges": seawall.Critical, "GET /v1/charges/:id": seawall.TestMode, "GET /v1": seawall.Write,
 	}
-	var got seawall.Tier
-	classify, err := middleware.ByRoute(tiers)
-	assert.NoError(t, err)
+	e := tierOf(t, middleware.Config{Tiers: tiers})
 	delete(tiers, "GET /v1") // the table was copied
-	e := echo.New()
-	e.Use(func(echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error { got = classify(c); return nil }
-	})
-	g := e.Group("/v1")
-	g.POST("/charges", ok)
-	g.GET("/charges/:id", ok)
-	g.DELETE("/charges/:id", ok)
-	g.GET("", ok)
-	for request, tier := range map[string]seawall.Tier{
-		"POST /v1/charges":        seawall.Critical,
-		"POST /v1/charges?x=1":    seawall.Critical,
-		"GET /v1/charges/4711":    seawall.TestMode,
-		"GET /v1/charges/:id":     seawall.TestMode,
-		"DELETE /v1/charges/4711": seawall.Write,
-		"GET /v1":                 seawall.Write,
-		"GET /nowhere":            seawall.Read,
-		"POST /nowhere":           seawall.Write,
+	for request, tier := range map[string]string{
+		"POST /v1/charges":        "critical",
+		"POST /v1/charges?x=1":    "critical",
+		"GET /v1/charges/4711":    "test",
+		"GET /v1/charges/:id":     "test",
+		"DELETE /v1/charges/4711": "write",
+		"GET /v1":                 "write",
+		"GET /nowhere":            "read",
+		"OPTIONS /nowhere":        "read",
+		"POST /nowhere":           "write",
+		"PROPFIND /nowhere":       "write",
+		"get /nowhere":            "write",
 	} {
 		method, path, _ := strings.Cut(request, " ")
-		got = -9
-		send(e, method, path)
-		assert.Equal(t, tier, got, request)
+		assert.Equal(t, tier, send(e, method, path).Body.String(), request)
 	}
+	assert.Equal(t, "test", send(e, http.MethodHead, "/v1/charges/1").Header().Get("X-Tier"), "HEAD is GET")
+}
+
+func TestTheApplicationMayClassify(t *testing.T) {
+	e := tierOf(t, middleware.Config{
+		Tiers: map[string]seawall.Tier{"POST /v1/charges": seawall.Critical},
+		Classify: func(c echo.Context, tier seawall.Tier) seawall.Tier {
+			if c.QueryParam("dry") != "" {
+				return tier - 1
+			}
+			return tier
+		},
+		Identify: func(c identity.Call, r *seawall.Request) error {
+			if r.Key = client(); middleware.EchoContext(c).QueryParam("test") != "" {
+				r.Tier = seawall.TestMode
+			}
+			return nil
+		},
+	})
+	for query, tier := range map[string]string{"": "critical", "?dry=1": "write", "?test=1": "test", "?test=1&dry=1": "test"} {
+		assert.Equal(t, tier, send(e, http.MethodPost, "/v1/charges"+query).Body.String(), query)
+	}
+}
+
+func TestNoHeaderClassifies(t *testing.T) {
+	e := tierOf(t, middleware.Config{Tiers: map[string]seawall.Tier{"POST /v1/charges": seawall.Critical}})
+	r := httptest.NewRequest(http.MethodGet, "/v1/charges/1", http.NoBody)
+	for _, name := range []string{"X-Priority", "Priority", "X-Tier", "X-Test-Mode", "X-Http-Method-Override", "Upgrade", "X-Original-Url"} {
+		r.Header.Set(name, "critical")
+	}
+	assert.Equal(t, "read", do(e, r).Body.String())
+}
+
+func TestTiersRefuseWhatCannotMatch(t *testing.T) {
+	cfg := middleware.StackConfig{Stack: stack(t, seawall.Config{Store: memory(t, nil)}, slots(t, 1))}
+	for _, name := range []string{"", "/v1", "POST", "post /v1", "POST  /v1", "POST v1", " /v1", "POST /v1 ", "GET /users/{id}"} {
+		cfg.Tiers = map[string]seawall.Tier{name: seawall.Critical}
+		_, err := cfg.ToMiddleware()
+		require.ErrorContains(t, err, strconv.Quote(name))
+	}
+	cfg.Tiers = map[string]seawall.Tier{"GET /v1": 7}
+	_, err := cfg.ToMiddleware()
+	require.ErrorContains(t, err, `route "GET /v1" has tier 7; want seawall.TestMode, Read, Write or Critical`)
+	cfg.Tiers, cfg.Headers = nil, 9
+	_, err = cfg.ToMiddleware()
+	require.ErrorContains(t, err, "Headers is 9; want Draft11")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
-	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
 // lines is a slog.Handler that keeps what is logged.
@@ -42,7 +42,7 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 func TestAtMostOneLineASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &lines{}
-		tel := telemetry(t, middleware.TelemetryConfig{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
+		tel := observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
 		failure := errors.New("gone")
 		fail := func(times int) {
 			for range times {
@@ -72,7 +72,7 @@ func TestAtMostOneLineASecond(t *testing.T) {
 func TestOneLineASecondForAllGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &lines{}
-		tel := telemetry(t, middleware.TelemetryConfig{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
+		tel := observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
 		for range 8 {
 			go func() {
 				for range 100 {
@@ -92,7 +92,7 @@ func TestOneLineASecondForAllGoroutines(t *testing.T) {
 
 func TestASuccessLogsNothing(t *testing.T) {
 	log := &lines{}
-	tel := telemetry(t, middleware.TelemetryConfig{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
+	tel := observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
 	e := behind(t, seawall.Config{Store: memory(t, nil), Observer: tel}, rate(t, policy("api", 1)), slots(t, 1))
 	get(e)
 	get(e) // a refusal is no failure

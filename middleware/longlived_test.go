@@ -19,6 +19,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/store/memstore"
 	"github.com/seawall-go/seawall/workershed"
 )
@@ -44,13 +45,11 @@ func newStreams(t *testing.T, outside ...echo.MiddlewareFunc) *streams {
 	}
 	inFlight, err := concurrency.New(concurrency.Config{MaxInFlight: 1, MaxLongLived: 2})
 	require.NoError(t, err)
-	longLived, err := middleware.Routes("GET /stream")
-	require.NoError(t, err)
 	e := echo.New()
 	e.Use(outside...)
-	e.Use(middleware.Stack(stack(t, seawall.Config{
-		Store: s.store, Observer: telemetry(t, middleware.TelemetryConfig{Registerer: s.metrics}),
-	}, inFlight, fleet(t, 1), s.workers), middleware.Config{LongLived: longLived}))
+	e.Use(mounted(stack(t, seawall.Config{
+		Store: s.store, Observer: observing(t, telemetry.Config{Registerer: s.metrics}),
+	}, inFlight, fleet(t, 1), s.workers), middleware.Config{LongLived: []string{"GET /stream"}}))
 	e.GET("/", ok)
 	e.GET("/stream", func(c echo.Context) error {
 		defer func() { s.handled <- struct{}{} }()
@@ -141,8 +140,6 @@ func TestAConnectionThatNobodyCanCloseHoldsNothing(t *testing.T) {
 // TestMiddlewaresMountedOneByOneFollowAStream has each give back its own, and the writer as it was.
 func TestMiddlewaresMountedOneByOneFollowAStream(t *testing.T) {
 	store := memory(t, nil)
-	longLived, err := middleware.Routes("GET /")
-	require.NoError(t, err)
 	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
 	require.NoError(t, err)
 	reports, err := concurrency.New(concurrency.Config{Policies: []concurrency.Policy{{Name: "all", MaxInFlight: 1, LongLived: true}}})
@@ -156,8 +153,8 @@ func TestMiddlewaresMountedOneByOneFollowAStream(t *testing.T) {
 			return err
 		}
 	}
-	cfg := middleware.Config{LongLived: longLived}
-	e.Use(same, middleware.Stack(stack(t, seawall.Config{Store: store}, inFlight), cfg), middleware.Stack(stack(t, seawall.Config{Store: store}, reports), cfg))
+	cfg := middleware.Config{LongLived: []string{"GET /"}}
+	e.Use(same, mounted(stack(t, seawall.Config{Store: store}, inFlight), cfg), mounted(stack(t, seawall.Config{Store: store}, reports), cfg))
 	conns := make(chan net.Conn, 1)
 	e.GET("/", func(c echo.Context) error {
 		c.Response().Writer.(http.Flusher).Flush() // some ask for it like this
@@ -179,9 +176,12 @@ func TestMiddlewaresMountedOneByOneFollowAStream(t *testing.T) {
 }
 
 func TestRoutesRefuseWhatCannotMatch(t *testing.T) {
-	for _, name := range []string{"", "GET", "/v1/events", "get /v1/events", "GET /a /b"} {
-		_, err := middleware.Routes("GET /ok", name)
+	cfg := middleware.StackConfig{Stack: stack(t, seawall.Config{Store: memory(t, nil)}, slots(t, 1))}
+	for _, name := range []string{"", "GET", "/v1/events", "get /v1/events", "GET /a /b", "GET /users/{id}"} {
+		cfg.LongLived = []string{"GET /ok", name}
+		_, err := cfg.ToMiddleware()
 		require.ErrorContains(t, err, `want "METHOD /pattern"`)
+		require.ErrorContains(t, err, "LongLived")
 	}
 }
 
@@ -190,13 +190,11 @@ func TestRoutesRefuseWhatCannotMatch(t *testing.T) {
 func TestWhoKeepsOnlyTheReaderKeepsTheSlot(t *testing.T) {
 	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
 	require.NoError(t, err)
-	longLived, err := middleware.Routes("GET /")
-	require.NoError(t, err)
 	reg := prometheus.NewPedanticRegistry()
 	e := echo.New()
-	e.Use(middleware.Stack(stack(t, seawall.Config{
-		Store: memory(t, nil), Observer: telemetry(t, middleware.TelemetryConfig{Registerer: reg}),
-	}, inFlight), middleware.Config{LongLived: longLived}))
+	e.Use(mounted(stack(t, seawall.Config{
+		Store: memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg}),
+	}, inFlight), middleware.Config{LongLived: []string{"GET /"}}))
 	buffers := make(chan *bufio.ReadWriter, 1)
 	e.GET("/", func(c echo.Context) error {
 		_, rw, err := c.Response().Hijack()
@@ -235,10 +233,11 @@ func TestWhoKeepsOnlyTheReaderKeepsTheSlot(t *testing.T) {
 func TestAWriterThatIsNotOursAnyMoreIsLeftAlone(t *testing.T) {
 	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
 	require.NoError(t, err)
-	mw := middleware.Stack(stack(t, seawall.Config{Store: memory(t, nil)}, inFlight), middleware.Config{
-		LongLived: func(echo.Context) bool { return true },
+	mw := mounted(stack(t, seawall.Config{Store: memory(t, nil)}, inFlight), middleware.Config{
+		LongLived: []string{"GET /"},
 	})
 	c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder())
+	c.SetPath("/")
 	another := httptest.NewRecorder()
 	require.NoError(t, mw(func(c echo.Context) error {
 		c.Response().Writer = another
@@ -255,10 +254,11 @@ func (unflushable) FlushError() error { return io.ErrClosedPipe }
 func TestAFlushThatFailsSaysSoOnAStream(t *testing.T) {
 	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
 	require.NoError(t, err)
-	mw := middleware.Stack(stack(t, seawall.Config{Store: memory(t, nil)}, inFlight), middleware.Config{
-		LongLived: func(echo.Context) bool { return true },
+	mw := mounted(stack(t, seawall.Config{Store: memory(t, nil)}, inFlight), middleware.Config{
+		LongLived: []string{"GET /"},
 	})
 	c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", http.NoBody), unflushable{httptest.NewRecorder()})
+	c.SetPath("/")
 	require.NoError(t, mw(func(c echo.Context) error {
 		require.ErrorIs(t, http.NewResponseController(c.Response().Writer).Flush(), io.ErrClosedPipe)
 		return nil

@@ -16,11 +16,12 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
-func telemetry(t testing.TB, cfg middleware.TelemetryConfig) *middleware.Telemetry {
+func observing(t testing.TB, cfg telemetry.Config) *telemetry.Telemetry {
 	t.Helper()
-	tel, err := middleware.NewTelemetry(cfg)
+	tel, err := telemetry.New(cfg)
 	require.NoError(t, err)
 	return tel
 }
@@ -100,7 +101,7 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			reg := prometheus.NewPedanticRegistry()
 			e := behind(t, seawall.Config{
-				Store: memory(t, nil), Modes: c.modes, Observer: telemetry(t, middleware.TelemetryConfig{Registerer: reg}),
+				Store: memory(t, nil), Modes: c.modes, Observer: observing(t, telemetry.Config{Registerer: reg}),
 			}, rate(t, policy("api", 2)), slots(t, 5), fleet(t, 5), workers(t, 5))
 			for range 5 {
 				get(e)
@@ -124,10 +125,10 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 
 func TestInflightWhileAHandlerRuns(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	s := stack(t, seawall.Config{Store: memory(t, nil), Observer: telemetry(t, middleware.TelemetryConfig{Registerer: reg})},
+	s := stack(t, seawall.Config{Store: memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg})},
 		rate(t, policy("api", 9)), slots(t, 2), fleet(t, 2), workers(t, 2))
 	e := echo.New()
-	e.Use(middleware.Stack(s, middleware.Config{}))
+	e.Use(mounted(s, middleware.Config{}))
 	e.GET("/", func(echo.Context) error {
 		assert.Equal(t, map[string]float64{"concurrency": 1, "fleetshed": 1, "workershed": 1}, series(t, reg, "seawall_inflight"))
 		panic("boom")
@@ -165,7 +166,7 @@ func TestFallbackIsCountedByReason(t *testing.T) {
 		{because(""), "error"},
 	} {
 		reg := prometheus.NewPedanticRegistry()
-		cfg := seawall.Config{Store: broken{c.err}, Observer: telemetry(t, middleware.TelemetryConfig{Registerer: reg, Logger: discard()})}
+		cfg := seawall.Config{Store: broken{c.err}, Observer: observing(t, telemetry.Config{Registerer: reg, Logger: discard()})}
 		e := behind(t, cfg, rate(t, policy("api", 1), closed), slots(t, 1))
 		assert.Equal(t, http.StatusServiceUnavailable, get(e).Code)
 		cfg.Modes = seawall.Fixed{"ratelimit": seawall.LogOnly}
@@ -218,7 +219,7 @@ func TestMetricsAreLintedAndComplete(t *testing.T) {
 
 func TestOneTelemetryServesStacksConcurrently(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	cfg := seawall.Config{Store: memory(t, nil), Observer: telemetry(t, middleware.TelemetryConfig{Registerer: reg})}
+	cfg := seawall.Config{Store: memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg})}
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		e := behind(t, cfg, rate(t, policy(name, 1000)), slots(t, 1000))

@@ -14,6 +14,7 @@ import (
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/fleetshed"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/workershed"
 )
@@ -21,17 +22,18 @@ import (
 // alone mounts one layer with the constructor of its own.
 func alone(t testing.TB, sc seawall.Config, l seawall.Layer) echo.MiddlewareFunc {
 	t.Helper()
+	common := middleware.Config{Identify: hasher().ByAddress()}
 	var mw echo.MiddlewareFunc
 	var err error
 	switch l := l.(type) {
 	case *ratelimit.Limiter:
-		mw, err = middleware.RateLimit(l, sc, middleware.Config{})
+		mw, err = middleware.RateLimitConfig{Layer: l, Engine: sc, Config: common}.ToMiddleware()
 	case *concurrency.Limiter:
-		mw, err = middleware.Concurrency(l, sc, middleware.Config{})
+		mw, err = middleware.ConcurrencyConfig{Layer: l, Engine: sc, Config: common}.ToMiddleware()
 	case *fleetshed.Shedder:
-		mw, err = middleware.FleetShed(l, sc, middleware.Config{})
+		mw, err = middleware.FleetShedConfig{Layer: l, Engine: sc, Config: common}.ToMiddleware()
 	case *workershed.Shedder:
-		mw, err = middleware.WorkerShed(l, sc, middleware.Config{})
+		mw, err = middleware.WorkerShedConfig{Layer: l, Engine: sc, Config: common}.ToMiddleware()
 	}
 	require.NoError(t, err)
 	return mw
@@ -41,7 +43,7 @@ func alone(t testing.TB, sc seawall.Config, l seawall.Layer) echo.MiddlewareFunc
 func echo1(t *testing.T, cfg middleware.Config) *echo.Echo {
 	t.Helper()
 	s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1_000_000)))
-	return serving(middleware.Stack(s, cfg))
+	return serving(mounted(s, cfg))
 }
 
 func headersOf(w *httptest.ResponseRecorder) http.Header { return w.Header().Clone() }
@@ -143,9 +145,9 @@ func TestAStackMayStandAnywhere(t *testing.T) {
 
 func TestSkippedRequestsAreNotSeawallsBusiness(t *testing.T) {
 	store := &counting{Store: memory(t, nil)}
-	e := serving(middleware.Stack(stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1))), middleware.Config{
+	e := serving(mounted(stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1))), middleware.Config{
 		Skipper:  func(c echo.Context) bool { return c.Path() == "/healthz" },
-		Identify: func(c echo.Context, r *seawall.Request) error { r.Key = client(); return nil },
+		Identify: func(c identity.Call, r *seawall.Request) error { r.Key = client(); return nil },
 	}))
 	e.GET("/healthz", ok)
 	for range 3 {
@@ -159,13 +161,13 @@ func TestSkippedRequestsAreNotSeawallsBusiness(t *testing.T) {
 
 func TestUnmatchedRoutesAreLimitedToo(t *testing.T) {
 	var routes []string
-	seen := middleware.Config{Identify: func(_ echo.Context, r *seawall.Request) error {
+	seen := middleware.Config{Identify: func(_ identity.Call, r *seawall.Request) error {
 		routes = append(routes, r.Route)
 		r.Key = client()
 		return nil
 	}}
 	e := echo.New()
-	e.Use(middleware.Stack(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 2))), seen))
+	e.Use(mounted(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 2))), seen))
 	e.GET("/v1/charges/:id", ok)
 	w := send(e, http.MethodGet, "/secret/4711")
 	assert.Equal(t, http.StatusNotFound, w.Code)
@@ -177,11 +179,44 @@ func TestUnmatchedRoutesAreLimitedToo(t *testing.T) {
 }
 
 func TestConstructorsSayWhatIsMissing(t *testing.T) {
-	_, err := middleware.RateLimit(rate(t, policy("api", 1)), seawall.Config{}, middleware.Config{})
+	_, err := middleware.RateLimitConfig{Layer: rate(t, policy("api", 1))}.ToMiddleware()
 	require.ErrorContains(t, err, "Store")
-	_, err = middleware.WorkerShed(workers(t, 1), seawall.Config{Wait: -1}, middleware.Config{})
+	_, err = middleware.RateLimitConfig{}.ToMiddleware()
+	require.ErrorContains(t, err, "nil *ratelimit.Limiter")
+	_, err = middleware.WorkerShedConfig{Layer: workers(t, 1), Engine: seawall.Config{Wait: -1}}.ToMiddleware()
 	require.ErrorContains(t, err, "Wait")
-	assert.PanicsWithValue(t, "middleware: the Stack is nil; want one from seawall.New", func() {
-		middleware.Stack(nil, middleware.Config{})
-	}, "it would serve, unprotected, for ever")
+	_, err = middleware.StackConfig{}.ToMiddleware()
+	require.EqualError(t, err, "middleware: the Stack is nil; want one from seawall.New", "it would serve, unprotected, for ever")
+	for name, short := range map[string]func(){
+		"Stack":                 func() { middleware.Stack(nil) },
+		"StackWithConfig":       func() { middleware.StackWithConfig(middleware.StackConfig{}) },
+		"RateLimit":             func() { middleware.RateLimit(nil, memory(t, nil)) },
+		"RateLimitWithConfig":   func() { middleware.RateLimitWithConfig(middleware.RateLimitConfig{}) },
+		"Concurrency":           func() { middleware.Concurrency(slots(t, 1), nil) },
+		"ConcurrencyWithConfig": func() { middleware.ConcurrencyWithConfig(middleware.ConcurrencyConfig{}) },
+		"FleetShed":             func() { middleware.FleetShed(fleet(t, 1), nil) },
+		"FleetShedWithConfig":   func() { middleware.FleetShedWithConfig(middleware.FleetShedConfig{}) },
+		"WorkerShed":            func() { middleware.WorkerShed(nil) },
+		"WorkerShedWithConfig":  func() { middleware.WorkerShedWithConfig(middleware.WorkerShedConfig{}) },
+	} {
+		assert.Panics(t, short, name)
+	}
+}
+
+func TestTheShortFormsWork(t *testing.T) {
+	store := memory(t, nil)
+	limits := rate(t, policy("api", 1))
+	for name, mw := range map[string]echo.MiddlewareFunc{
+		"Stack":       middleware.Stack(stack(t, seawall.Config{Store: store}, rate(t, policy("stack", 1)))),
+		"RateLimit":   middleware.RateLimit(limits, store),
+		"Concurrency": middleware.Concurrency(slots(t, 1), store),
+		"FleetShed":   middleware.FleetShed(fleet(t, 2), store),
+		"WorkerShed":  middleware.WorkerShed(workers(t, 2)),
+	} {
+		e := serving(mw)
+		assert.Equal(t, http.StatusOK, get(e).Code, name)
+		if name == "Stack" || name == "RateLimit" {
+			assert.Equal(t, http.StatusTooManyRequests, get(e).Code, name)
+		}
+	}
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/redistest"
-	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store/redisstore"
 )
@@ -378,6 +377,6 @@ func TestPeer_express_rate_limit_mappedAddressesAreTheirIPv4Addresses(t *testing
 	assert.Equal(t, http.StatusTooManyRequests, do(e, asking("[0:0:0:0:0:ffff:0102:0304]:1000", nil)).Code)
 	assert.Equal(t, http.StatusOK, do(e, asking("[::ffff:102:364]:1000", nil)).Code, "1.2.3.100")
 	for _, mapped := range []string{"::ffff:1.2.3.4", "::ffff:102:304"} {
-		assert.Equal(t, "1.2.3.4", middleware.Address(from("["+mapped+"]:1")))
+		assert.Equal(t, "1.2.3.4", hasher().Address("["+mapped+"]:1"))
 	}
 }

@@ -21,7 +21,8 @@ import (
 type problem struct {
 	Type, Title, Detail, Limiter, Policy string
 	Status                               int
-	RetryAfter                           int64 `json:"retry_after"`
+	RetryAfter                           int64    `json:"retry_after"`
+	Violated                             []string `json:"violated-policies"`
 }
 
 func problemOf(t *testing.T, w *httptest.ResponseRecorder) problem {
@@ -41,7 +42,7 @@ const (
 // refused are APIs that refuse GET /, by the cause.
 func refused(t *testing.T) map[string]*echo.Echo {
 	t.Helper()
-	mounted := func(s *seawall.Stack) *echo.Echo { return serving(middleware.Stack(s, middleware.Config{})) }
+	mounted := func(s *seawall.Stack) *echo.Echo { return serving(mounted(s, middleware.Config{})) }
 	all := map[string]*echo.Echo{}
 
 	all["ratelimit"] = behind(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1)))
@@ -68,8 +69,8 @@ func refused(t *testing.T) map[string]*echo.Echo {
 func TestRefusalsAreProblems(t *testing.T) {
 	apis := refused(t)
 	for cause, want := range map[string]problem{
-		"ratelimit":   {Type: quota, Title: "Too many requests", Status: 429, Limiter: "ratelimit", Policy: "api"},
-		"concurrency": {Type: quota, Title: "Too many requests", Status: 429, Limiter: "concurrency", Policy: "in-flight"},
+		"ratelimit":   {Type: quota, Title: "Too many requests", Status: 429, Limiter: "ratelimit", Policy: "api", Violated: []string{"api"}},
+		"concurrency": {Type: quota, Title: "Too many requests", Status: 429, Limiter: "concurrency", Policy: "in-flight", Violated: []string{"in-flight"}},
 		"fleetshed":   {Type: capacity, Title: "Temporarily reduced capacity", Status: 503, Limiter: "fleetshed", Policy: "ordinary"},
 		"workershed":  {Type: capacity, Title: "Temporarily reduced capacity", Status: 503, Limiter: "workershed", Policy: "utilization"},
 		"unavailable": {Type: capacity, Title: "Temporarily reduced capacity", Status: 503, Limiter: "ratelimit", Policy: "login"},

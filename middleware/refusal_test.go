@@ -13,13 +13,15 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/guard"
+	"github.com/seawall-go/seawall/middleware/identity"
 )
 
 // limited mounts a bucket of one token a second.
 func limited(t *testing.T) echo.MiddlewareFunc {
 	t.Helper()
 	s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1)))
-	return middleware.Stack(s, middleware.Config{})
+	return mounted(s, middleware.Config{})
 }
 
 func TestOuterMiddlewareSeesARefusal(t *testing.T) {
@@ -37,7 +39,7 @@ func TestOuterMiddlewareSeesARefusal(t *testing.T) {
 	require.Len(t, seen, 2)
 	require.NoError(t, seen[0])
 
-	var r *middleware.Refusal
+	var r *guard.Refusal
 	require.ErrorAs(t, seen[1], &r)
 	assert.Equal(t, "ratelimit", r.Decision.Layer)
 	assert.Equal(t, "api", r.Decision.Policy)
@@ -80,7 +82,7 @@ func TestRefusalsAmongEchosOwnMiddleware(t *testing.T) {
 				assert.Equal(t, "api", problemOf(t, w).Policy)
 				assert.Equal(t, 1, rendered)
 				require.Len(t, logged, 2)
-				var r *middleware.Refusal
+				var r *guard.Refusal
 				require.ErrorAs(t, logged[1].Error, &r)
 				assert.Equal(t, http.StatusTooManyRequests, logged[1].Status)
 			})
@@ -91,7 +93,7 @@ func TestRefusalsAmongEchosOwnMiddleware(t *testing.T) {
 func TestACustomErrorHandlerRendersRefusals(t *testing.T) {
 	e := serving(limited(t))
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
-		if r, ok := errors.AsType[*middleware.Refusal](err); ok {
+		if r, ok := errors.AsType[*guard.Refusal](err); ok {
 			c.Response().Header().Set(echo.HeaderContentType, "text/plain")
 			_ = c.String(http.StatusTeapot, r.Decision.Policy)
 			return
@@ -108,7 +110,7 @@ func TestACustomErrorHandlerRendersRefusals(t *testing.T) {
 
 func TestWhatIsNotARefusalIsLeftAlone(t *testing.T) {
 	e := echo.New()
-	e.Use(middleware.Stack(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 9))), middleware.Config{}))
+	e.Use(mounted(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 9))), middleware.Config{}))
 	e.GET("/", func(echo.Context) error { return errors.New("of the handler") })
 	e.GET("/json", func(c echo.Context) error { return c.JSON(http.StatusOK, 1) })
 
@@ -146,8 +148,8 @@ func TestAFailingIdentifyAnswersAndAsksNobody(t *testing.T) {
 	store := &counting{Store: memory(t, nil)}
 	ran := false
 	e := echo.New()
-	e.Use(middleware.Stack(stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1))), middleware.Config{
-		Identify: func(echo.Context, *seawall.Request) error { return echo.ErrUnauthorized },
+	e.Use(mounted(stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1))), middleware.Config{
+		Identify: func(identity.Call, *seawall.Request) error { return echo.ErrUnauthorized },
 	}))
 	e.GET("/", func(echo.Context) error { ran = true; return nil })
 	assert.Equal(t, http.StatusUnauthorized, get(e).Code)

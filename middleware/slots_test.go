@@ -14,6 +14,8 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/workershed"
 )
 
@@ -27,8 +29,8 @@ type single struct {
 func newSingle(t *testing.T, store seawall.Store) *single {
 	t.Helper()
 	s := &single{workers: workers(t, 1), metrics: prometheus.NewPedanticRegistry()}
-	tel := telemetry(t, middleware.TelemetryConfig{Registerer: s.metrics})
-	s.mw = middleware.Stack(stack(t, seawall.Config{Store: store, Observer: tel}, slots(t, 1), fleet(t, 1), s.workers), middleware.Config{})
+	tel := observing(t, telemetry.Config{Registerer: s.metrics})
+	s.mw = mounted(stack(t, seawall.Config{Store: store, Observer: tel}, slots(t, 1), fleet(t, 1), s.workers), middleware.Config{})
 	return s
 }
 
@@ -131,9 +133,9 @@ func TestRefusedRequestsHoldNothing(t *testing.T) {
 
 func TestAPanicWhileIdentifyingHoldsNothing(t *testing.T) {
 	st := stack(t, seawall.Config{Store: memory(t, nil)}, slots(t, 1))
-	e := serving(quietRecover(), middleware.Stack(st, middleware.Config{
-		Identify: func(c echo.Context, r *seawall.Request) error {
-			if r.Key = client(); c.QueryParam("panic") != "" {
+	e := serving(quietRecover(), mounted(st, middleware.Config{
+		Identify: func(c identity.Call, r *seawall.Request) error {
+			if r.Key = client(); c.Request().FormValue("panic") != "" {
 				panic("identify")
 			}
 			return nil

@@ -17,6 +17,8 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
 // traced sends a request in a server span through layers, and returns the spans that ended.
@@ -24,7 +26,7 @@ func traced(t *testing.T, sampler sdktrace.Sampler, cfg seawall.Config, layers .
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter), sdktrace.WithSampler(sampler))
-	cfg.Observer = telemetry(t, middleware.TelemetryConfig{Registerer: prometheus.NewPedanticRegistry(), Logger: discard()})
+	cfg.Observer = observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: discard()})
 	server := func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			ctx, span := provider.Tracer("server").Start(c.Request().Context(), "GET /", trace.WithSpanKind(trace.SpanKindServer))
@@ -33,8 +35,8 @@ func traced(t *testing.T, sampler sdktrace.Sampler, cfg seawall.Config, layers .
 			return next(c)
 		}
 	}
-	e := serving(server, middleware.Stack(stack(t, cfg, layers...), middleware.Config{
-		Identify: middleware.ByAPIKey(middleware.NewHasher(nil)),
+	e := serving(server, mounted(stack(t, cfg, layers...), middleware.Config{
+		Identify: hasher().ByAPIKey(identity.APIKey{}),
 	}))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.Header.Set("Authorization", "Bearer sk_live_canary")
@@ -117,13 +119,13 @@ func TestWithoutARecordingSpanNothingIsTraced(t *testing.T) {
 	assert.Equal(t, 1, started, "the server's own")
 	reg := prometheus.NewPedanticRegistry()
 	e := behind(t, seawall.Config{
-		Store: memory(t, nil), Observer: telemetry(t, middleware.TelemetryConfig{Registerer: reg}),
+		Store: memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg}),
 	}, rate(t, policy("api", 1)))
 	assert.Equal(t, http.StatusOK, get(e).Code, "no tracer at all")
 }
 
 func TestNoCallerIsInTheSpans(t *testing.T) {
-	key := middleware.NewHasher(nil).Key("key", "sk_live_canary").String()
+	key := hasher().Key("key", "sk_live_canary").String()
 	for _, store := range []seawall.Store{memory(t, nil), broken{because("sk_live_canary")}} {
 		for _, s := range traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: store}, rate(t, policy("api", 1)), slots(t, 1)) {
 			all := append([]attribute.KeyValue{attribute.String("", s.Name), attribute.String("", s.Status.Description)}, s.Attributes...)

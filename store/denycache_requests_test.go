@@ -14,6 +14,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/seawalltest"
@@ -203,7 +204,11 @@ func TestTheEngineOnADenyCache(t *testing.T) {
 	stack, err := seawall.New(seawall.Config{Store: noRelease{d, t}, Observer: &seen}, slots, rates)
 	require.NoError(t, err)
 	e := echo.New()
-	e.Use(middleware.Stack(stack, middleware.Config{}))
+	mw, err := middleware.StackConfig{Stack: stack, Config: middleware.Config{
+		Identify: func(c identity.Call, r *seawall.Request) error { r.Key = seawall.NewKey("192.0.2.1"); return nil },
+	}}.ToMiddleware()
+	require.NoError(t, err)
+	e.Use(mw)
 	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	get := func() *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
@@ -228,7 +233,7 @@ func TestTheEngineOnADenyCache(t *testing.T) {
 	behind, err := seawall.New(seawall.Config{Store: noRelease{d, t}, Observer: &seen}, rates, slots)
 	require.NoError(t, err)
 	seen.Reset()
-	a := behind.Admit(t.Context(), &seawall.Request{Key: middleware.NewHasher(nil).Key("addr", "192.0.2.1")})
+	a := behind.Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("192.0.2.1")})
 	defer a.Done(t.Context())
 	assert.Equal(t, seawall.Decision{Denied: true, Layer: "ratelimit", Policy: "burst", Cause: seawall.CauseQuota, RetryAfter: time.Second}, a.Decision())
 	assert.Equal(t, []string{"skipped"}, seen.Outcomes("concurrency"))

@@ -26,7 +26,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/flags"
-	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/memstore"
 	"github.com/seawall-go/seawall/store/redisstore"
@@ -166,29 +166,28 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	}
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	observed := middleware.TelemetryConfig{
+	observed := telemetry.Config{
 		Registerer: metrics, StoreName: a.store.String(), Fleet: a.store, Workers: worker, Flags: a.flags,
 	}
 	if o.redis != nil {
 		observed.Leases, observed.Breaker, observed.DenyCache = a.shared, a.failover, a.denyCache
 	}
-	telemetry, err := middleware.NewTelemetry(observed)
+	observer, err := telemetry.New(observed)
 	if err != nil {
 		return nil, err
 	}
-	a.stack, err = seawall.New(seawall.Config{Store: a.store, Modes: a.flags, Observer: telemetry}, layers...)
+	a.stack, err = seawall.New(seawall.Config{Store: a.store, Modes: a.flags, Observer: observer}, layers...)
 	if err != nil {
 		return nil, err
 	}
 	if err := a.flags.Err(); err != nil { // the policies' flags are known only now
 		return nil, fmt.Errorf("flag -flags: %s: %w", o.flagsFile, err)
 	}
-	classify, err := middleware.ByRoute(map[string]seawall.Tier{"POST /v1/charges": seawall.Critical})
+	protect, err := o.protect(a.stack)
 	if err != nil {
 		return nil, err
 	}
-	hasher := middleware.NewHasher([]byte(os.Getenv("SEAWALL_SECRET")))
-	a.api = newAPI(middleware.Stack(a.stack, middleware.Config{Classify: classify, Identify: identify(hasher)}))
+	a.api = newAPI(protect)
 	a.api.GET("/healthz", health(a.store, time.Now()))
 	a.api.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
 	a.api.GET("/seawall/", console(layers, a.flags, metrics))

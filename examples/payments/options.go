@@ -14,6 +14,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/fleetshed"
+	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store/redisstore"
 	"github.com/seawall-go/seawall/workershed"
@@ -51,7 +52,7 @@ func parse(args []string, out io.Writer) (options, error) {
 			set.SetOutput(out)
 			fmt.Fprintln(out, "usage: payments [flags]")
 			set.PrintDefaults()
-			fmt.Fprintln(out, "environment:\n  SEAWALL_SECRET\n    \tkey of the hashes under which callers are stored; the same for all instances"+
+			fmt.Fprintln(out, "environment:\n  SEAWALL_SECRET\n    \tat least 32 random bytes that key the hashes of callers, the same for all instances; without it they agree on one through Redis"+
 				"\n  SEAWALL_INSTANCES\n    \thow many instances share the limits until Redis has told (default 1)")
 		}
 		return o, err
@@ -119,7 +120,7 @@ func (o *options) layers(scale func() float64) ([]seawall.Layer, *workershed.She
 		{
 			Name: "login", Quota: ratelimit.TokenBucket(ratelimit.PerMinute(5), 5), OnFailure: seawall.FailClosed,
 			Match: func(r *seawall.Request) bool { return r.Route == loginRoute },
-			Key:   func(r *seawall.Request) seawall.Key { return r.More[0] },
+			Key:   identity.LoginPair,
 			Cost:  func(*seawall.Request) int64 { return 1 },
 		},
 	}})

@@ -47,7 +47,7 @@ func newAPI() (*echo.Echo, error) {
 		return nil, err
 	}
 	e := echo.New()
-	e.Use(middleware.Stack(stack, middleware.Config{}))
+	e.Use(middleware.Stack(stack))
 	e.GET("/", func(c echo.Context) error { return c.String(http.StatusOK, "hello\n") })
 	return e, nil
 }

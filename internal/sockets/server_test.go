@@ -75,9 +75,9 @@ func newSite(t *testing.T, st seawall.Store, c *redis.Client) *site {
 	s := &site{echo: echo.New(), workers: workers}
 	s.stack, err = seawall.New(seawall.Config{Store: st, WaitClosed: time.Second}, inFlight, fleet, workers)
 	require.NoError(t, err)
-	longLived, err := middleware.Routes("GET /stream", "GET /socket")
-	require.NoError(t, err)
-	s.echo.Use(middleware.Stack(s.stack, middleware.Config{LongLived: longLived}))
+	s.echo.Use(middleware.StackWithConfig(middleware.StackConfig{
+		Stack: s.stack, Config: middleware.Config{LongLived: []string{"GET /stream", "GET /socket"}},
+	}))
 	s.Server = httptest.NewUnstartedServer(s.echo)
 	s.EnableHTTP2 = true
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -41,6 +41,7 @@ type Store struct {
 	maxKeys    int64
 	maxRefused int64
 	seeds      seeds
+	secret     *seawall.Secret
 	shards     [shards]shard
 	totals     struct{ slots, refused, open atomic.Int64 }
 	ledger     seawall.Ledger
@@ -65,6 +66,7 @@ func New(cfg Config) *Store {
 		maxKeys:    int64(cfg.MaxKeys),
 		maxRefused: maxRefused,
 		seeds:      newSeeds(),
+		secret:     seawall.NewSecret(),
 		stop:       make(chan struct{}),
 		done:       make(chan struct{}),
 	}
@@ -84,6 +86,9 @@ func New(cfg Config) *Store {
 	}
 	return s
 }
+
+// Secret implements seawall.SecretSharer: it lasts as long as the Store.
+func (s *Store) Secret() *seawall.Secret { return s.secret }
 
 // String is the store's name in metrics.
 func (s *Store) String() string { return "memory" }

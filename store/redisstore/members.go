@@ -139,21 +139,41 @@ func (s *Store) beat() error {
 // announce runs the script of a heartbeat; seen is the capacity that this instance knows, 0 if none.
 func (s *Store) announce(ctx context.Context, workers, used, seen int64, here bool) (_ seawall.Fleet, known bool, err error) {
 	defer caught(&err)
-	keys := []string{s.fleetName("members"), s.fleetName("capacity"), s.fleetName("floors")}
+	keys := []string{s.fleetName("members"), s.fleetName("capacity"), s.fleetName("floors"), s.fleetName("secret")}
 	sent := s.now()
-	reply, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used,
-		s.members.ttl.Milliseconds(), here, s.beatDeadline(sent), seen).Int64Slice()
+	answer, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used,
+		s.members.ttl.Milliseconds(), here, s.beatDeadline(sent), seen, s.secret.text()).Slice()
 	if err != nil {
 		return seawall.Fleet{}, false, classify(err)
 	}
-	if len(reply) != 7 {
-		return seawall.Fleet{}, false, fmt.Errorf("redisstore: a heartbeat's reply has %d numbers; want 7", len(reply))
+	reply, secret, err := readBeat(answer)
+	if err != nil {
+		return seawall.Fleet{}, false, err
 	}
 	s.heard(sent, nanos(reply[5:]))
 	if reply[0] == 0 && here {
 		return seawall.Fleet{}, false, &callError{reason: "timeout", err: errors.New("the heartbeat ran too late"), unsent: true}
 	}
+	s.secret.adopt(secret)
 	return seawall.Fleet{Instances: reply[0], Index: reply[4], Capacity: reply[1], Used: reply[2]}, reply[3] == 1, nil
+}
+
+// readBeat reads the reply of a heartbeat: seven numbers and the fleet's secret.
+func readBeat(reply []any) (numbers []int64, secret *seawall.Secret, err error) {
+	if len(reply) != 8 {
+		return nil, nil, fmt.Errorf("redisstore: a heartbeat's reply has %d values; want 8", len(reply))
+	}
+	for _, v := range reply[:7] {
+		n, ok := v.(int64)
+		if !ok {
+			return nil, nil, fmt.Errorf("redisstore: a heartbeat's reply has a %T; want 7 numbers and a secret", v)
+		}
+		numbers = append(numbers, n)
+	}
+	if secret, err = parseSecret(reply[7]); err != nil {
+		return nil, nil, err
+	}
+	return numbers, secret, nil
 }
 
 // beatDeadline is until when a heartbeat may run: one that is held up for longer would bring back an instance that

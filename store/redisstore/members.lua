@@ -9,17 +9,19 @@
 -- KEYS[2]  capacity: the number that is published, for scripts that must know it exactly
 -- KEYS[3]  floors: "half of a former capacity:until when it was published, in ms", of all that still bind, the oldest and
 --          highest first. Absent unless instances have gone silent.
+-- KEYS[4]  secret: 64 hexadecimal digits that all instances key their hashes of callers with. Set where it is absent or not
+--          of that form, and kept for 30 days after the last instance has gone.
 -- ARGV     id, workers, slots held, TTL in ms, 1 to announce the instance or 0 to take it out, until when an
 --          announcement may run, in µs of Redis' clock, and the capacity that the instance knows, which stands in for one
---          that Redis has lost; 0 is none
+--          that Redis has lost; 0 is none. Then the instance's secret.
 -- reply    instances, capacity, slots held, of all that are alive; 1 if this instance was among them already; how
---          many of the others come before it; Redis' time in seconds and microseconds. No instances if an
+--          many of the others come before it; Redis' time in seconds and microseconds; the secret. No instances if an
 --          announcement runs too late; then nothing has changed.
 local time = redis.call('TIME')
 local ms = time[1] * 1e3 + math.floor(time[2] / 1e3)
 local id, ttl, here = ARGV[1], tonumber(ARGV[4]), ARGV[5] == '1'
 if here and time[1] * 1e6 + time[2] > tonumber(ARGV[6]) then
-  return {0, 0, 0, 0, 0, tonumber(time[1]), tonumber(time[2])}
+  return {0, 0, 0, 0, 0, tonumber(time[1]), tonumber(time[2]), ARGV[8]}
 end
 local all = redis.pcall('HGETALL', KEYS[1])
 if all.err then -- not a hash
@@ -81,4 +83,10 @@ if #binding > 0 then
 else
   redis.call('DEL', KEYS[3])
 end
-return {instances, capacity, held, known, before, tonumber(time[1]), tonumber(time[2])}
+
+local secret = redis.pcall('GET', KEYS[4])
+if type(secret) ~= 'string' or #secret ~= 64 or string.find(secret, '[^0-9a-f]') then
+  secret = ARGV[8]
+end
+if here then redis.call('SET', KEYS[4], secret, 'PX', 30 * 86400e3) end
+return {instances, capacity, held, known, before, tonumber(time[1]), tonumber(time[2]), secret}

@@ -83,12 +83,14 @@ func TestFleetOfTwo(t *testing.T) {
 	assert.Len(t, c.HGetAll(t.Context(), membersKey).Val(), 1, "and forgotten")
 }
 
-func TestDeadFleetLeavesNothing(t *testing.T) {
+// TestDeadFleetLeavesItsSecret and nothing else: callers are to be the same when it comes back.
+func TestDeadFleetLeavesItsSecret(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	c := connect(t, server)
 	tuned(t, c, beat, 200*time.Millisecond, 3, 1).Die()
-	require.Eventually(t, func() bool { return c.DBSize(context.Background()).Val() == 0 }, soon, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return c.DBSize(context.Background()).Val() == 1 }, soon, 10*time.Millisecond)
+	assert.InDelta(t, 30*24*3600, c.TTL(t.Context(), secretKey).Val().Seconds(), 60)
 }
 
 func TestCorruptMembersHeal(t *testing.T) {

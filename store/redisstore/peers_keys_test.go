@@ -10,7 +10,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/redistest"
-	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/ratelimit"
 )
 
@@ -19,7 +19,8 @@ import (
 func TestPeer_envoy_ratelimit_partsOfAKeyDoNotRunIntoEachOther(t *testing.T) { // 56
 	onBothStores(t, func(t *testing.T, f *peerFleet) {
 		c := spends(t, "", ratelimit.TokenBucket(ratelimit.PerDay(1), 1))
-		h := middleware.NewHasher(nil)
+		h, err := identity.NewHasher(identity.Config{Secret: []byte("a secret of thirty-two bytes, ok")})
+		require.NoError(t, err)
 		for _, parts := range [][]string{
 			{"user", "a_path_b"}, {"user", "a", "path", "b"}, {"user_a", "path_b"}, {"user", "a_path", "b"}, {"user", "a", "path_b"}, {"user_a_path_b"},
 		} {
@@ -38,7 +39,9 @@ func TestPeer_envoy_ratelimit_noTokenIsStored(t *testing.T) { // 56
 	s, client := openPatient(t, server), server.Client(t)
 	const token = "sk_live_canary"
 	check := spends(t, "", ratelimit.TokenBucket(ratelimit.PerDay(1), 1))
-	check.Key = middleware.NewHasher([]byte("a secret of the deployment")).Key("key", token)
+	h, err := identity.NewHasher(identity.Config{Shared: s})
+	require.NoError(t, err)
+	check.Key = h.Key("key", token)
 	slot := lease(t, "", 1, time.Minute)
 	slot.Key = check.Key
 	require.True(t, apply(t, s, check, slot)[1].Committed)

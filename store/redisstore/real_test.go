@@ -126,7 +126,7 @@ func bucketKey(caller string) string {
 	return "test:{" + seawall.NewKey(caller).String() + "}:ratelimit:api"
 }
 
-const membersKey, capacityKey = "test:{fleet}:members", "test:{fleet}:capacity"
+const membersKey, capacityKey, secretKey = "test:{fleet}:members", "test:{fleet}:capacity", "test:{fleet}:secret"
 
 // holds waits until so many leases lie at the key.
 func holds(t *testing.T, c *redis.Client, key string, n int64) {

@@ -56,6 +56,7 @@ type Store struct {
 	renewWait time.Duration // for the answer to one renewal
 	lapsed    atomic.Uint64 // leases that Redis had lost when they were to be renewed
 	members   members
+	secret    secret
 	probe     *redis.Script
 	conns     uint32 // connections that are worth being kept warm
 
@@ -129,6 +130,7 @@ func newStore(cfg Config) (*Store, error) {
 	s.calls.init()
 	s.releases.init()
 	s.members.init()
+	s.secret.init()
 	return s, nil
 }
 

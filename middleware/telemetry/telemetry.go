@@ -1,4 +1,6 @@
-package middleware
+// Package telemetry shows what Seawall decides: metrics for Prometheus, attributes and spans of OpenTelemetry, and logs.
+// It knows no web framework.
+package telemetry
 
 import (
 	"context"
@@ -20,8 +22,8 @@ import (
 	"github.com/seawall-go/seawall/workershed"
 )
 
-// TelemetryConfig says what is observed and where it goes.
-type TelemetryConfig struct {
+// Config says what is observed and where it goes.
+type Config struct {
 	// Registerer takes the Prometheus metrics. Required.
 	Registerer prometheus.Registerer
 	// StoreName is the label of seawall_store_duration_seconds, such as "memory" or "redis".
@@ -67,10 +69,10 @@ type counters struct {
 
 var _ seawall.Observer = (*Telemetry)(nil)
 
-// NewTelemetry registers the metrics. One Telemetry serves all stacks of a process.
-func NewTelemetry(cfg TelemetryConfig) (*Telemetry, error) {
+// New registers the metrics. One Telemetry serves all stacks of a process.
+func New(cfg Config) (*Telemetry, error) {
 	if cfg.Registerer == nil {
-		return nil, errors.New("middleware: TelemetryConfig.Registerer is nil; want a prometheus.Registerer")
+		return nil, errors.New("telemetry: Config.Registerer is nil; want a prometheus.Registerer")
 	}
 	if cfg.StoreName == "" {
 		cfg.StoreName = "store"
@@ -98,7 +100,7 @@ func NewTelemetry(cfg TelemetryConfig) (*Telemetry, error) {
 	t.children.Store(&map[child]*counters{})
 	collectors := append([]prometheus.Collector{t.decisions, t.fallbacks, t.took, t.inflight, store}, gauges(cfg)...)
 	if err := register(cfg.Registerer, collectors); err != nil {
-		return nil, fmt.Errorf("middleware: %w", err)
+		return nil, fmt.Errorf("telemetry: %w", err)
 	}
 	return t, nil
 }
@@ -128,7 +130,7 @@ func durations(name, help string) prometheus.HistogramOpts {
 }
 
 // gauges export what the store and what wraps it, the worker shedder and the flags know.
-func gauges(cfg TelemetryConfig) []prometheus.Collector {
+func gauges(cfg Config) []prometheus.Collector {
 	var all []prometheus.Collector
 	counter := func(name, help string, f func() float64) {
 		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, f))

@@ -1,4 +1,4 @@
-package middleware
+package guard
 
 import (
 	"bufio"
@@ -11,8 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/seawall-go/seawall"
 )
 
@@ -24,21 +22,10 @@ type tenure struct {
 	holders   atomic.Int32 // the handler and its connection
 }
 
-// keep begins a tenure. The function that it returns is called when the handler has returned.
-func keep(ctx context.Context, a *seawall.Admission, c echo.Context) (returned func()) {
+func newTenure(ctx context.Context, a *seawall.Admission) *tenure {
 	t := &tenure{ctx: ctx, admission: a}
 	t.holders.Store(1)
-	before := c.Response().Writer
-	ours := &hijackable{before, t}
-	c.Response().Writer = ours
-	return func() {
-		// Behind Echo's Timeout the context may be another request's by now, with a writer of its own.
-		if c.Response().Writer == ours {
-			c.Response().Writer = before
-		}
-		a.Return()
-		t.leave()
-	}
+	return t
 }
 
 func (t *tenure) leave() {

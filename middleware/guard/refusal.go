@@ -1,4 +1,4 @@
-package middleware
+package guard
 
 import (
 	"encoding/json"
@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
@@ -28,6 +26,32 @@ type Refusal struct {
 	Decision seawall.Decision
 	// RetryAfter is the number of seconds that the client is told to wait; 0 if waiting cannot help.
 	RetryAfter int64
+	// Violated are the policies that refuse, in the order of the layers; the first is the Decision's.
+	Violated []string
+}
+
+// refusalOf is nil if the request was admitted.
+func refusalOf(a *seawall.Admission) *Refusal {
+	d := a.Decision()
+	if !d.Denied {
+		return nil
+	}
+	r := &Refusal{Decision: d, RetryAfter: seconds(d)}
+	checks := a.Checks()
+	for i, res := range a.Results() {
+		if !res.Admitted && !checks[i].Advisory {
+			r.Violated = append(r.Violated, checks[i].Limit.Policy())
+		}
+	}
+	return r
+}
+
+// setHeaders tells the client when to come back, and caches that the answer is for it alone.
+func (r *Refusal) setHeaders(h http.Header) {
+	if r.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(r.RetryAfter, 10))
+	}
+	h.Set("Cache-Control", "no-store")
 }
 
 // StatusCode is 429 if the caller used up what it may, and 503 if the service cannot.
@@ -43,6 +67,9 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("seawall: refused by %s, policy %s", r.Decision.Layer, r.Decision.Policy)
 }
 
+// MediaType is the Content-Type of a refusal's JSON.
+const MediaType = "application/problem+json"
+
 // problem is the body of a refusal.
 type problem struct {
 	Type       string `json:"type"`
@@ -52,6 +79,8 @@ type problem struct {
 	Limiter    string `json:"limiter"`
 	Policy     string `json:"policy"`
 	RetryAfter int64  `json:"retry_after,omitempty"`
+	// Violated is the extension of the registered type quota-exceeded.
+	Violated []string `json:"violated-policies,omitempty"`
 }
 
 // MarshalJSON renders the problem.
@@ -62,6 +91,8 @@ func (r *Refusal) MarshalJSON() ([]byte, error) {
 	}
 	if p.Status == http.StatusServiceUnavailable {
 		p.Type, p.Title = typeCapacity, "Temporarily reduced capacity"
+	} else {
+		p.Violated = r.Violated
 	}
 	return json.Marshal(p)
 }
@@ -89,17 +120,6 @@ func (r *Refusal) detail() string {
 		return "The service is busy and keeps its remaining capacity for critical requests. " + wait
 	}
 	return "The service is overloaded and drops less important requests. " + wait
-}
-
-// deny returns the refusal as an error that renders itself under Echo's default error handler.
-func deny(c echo.Context, r *Refusal) error {
-	h := c.Response().Header()
-	if r.RetryAfter > 0 {
-		h.Set(echo.HeaderRetryAfter, strconv.FormatInt(r.RetryAfter, 10))
-	}
-	h.Set(echo.HeaderCacheControl, "no-store")
-	h.Set(echo.HeaderContentType, "application/problem+json")
-	return &echo.HTTPError{Code: r.StatusCode(), Message: r, Internal: r}
 }
 
 // seconds is the wait that a client is told: whole seconds, rounded up, at least 1; 0 for never. Waits for

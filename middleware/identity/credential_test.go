@@ -1,0 +1,100 @@
+package identity_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/middleware/identity"
+)
+
+// shows makes a request to a target with the given header lines.
+func shows(t *testing.T, target string, header ...string) *call {
+	t.Helper()
+	c := from("192.0.2.1:1")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
+	require.NoError(t, err)
+	r.RemoteAddr = "192.0.2.1:1"
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	c.r = r
+	return c
+}
+
+func TestCredentials(t *testing.T) {
+	key, query := identity.Header("x-api-key"), identity.Query("key")
+	for _, c := range []struct {
+		find   identity.Credential
+		target string
+		header []string
+		want   string
+	}{
+		{key, "/", []string{"X-API-Key", " sk_1 "}, "sk_1"},
+		{key, "/", []string{"X-API-Key", "sk_1", "X-API-Key", "sk_2"}, ""},
+		{key, "/", nil, ""},
+		{query, "/?key=sk_1", nil, "sk_1"},
+		{query, "/?key=sk_1&key=sk_2", nil, ""},
+		{query, "/?Key=sk_1", nil, ""},
+		{query, "/?key=%zz", nil, ""},
+		{identity.BasicUser, "/", []string{"Authorization", "Basic c2tfMTo="}, "sk_1"},
+		{identity.BasicUser, "/", []string{"Authorization", "Basic c2tfMTpzZWNyZXQ="}, "sk_1"},
+		{identity.BasicUser, "/", []string{"Authorization", "Basic c2tfMTo=", "Authorization", "Bearer x"}, ""},
+		{identity.BasicUser, "/", []string{"Authorization", "Basic !"}, ""},
+		{identity.BasicUser, "/", []string{"Authorization", "Bearer sk_1"}, ""},
+	} {
+		assert.Equal(t, c.want, c.find(shows(t, c.target, c.header...)), "%s %v", c.target, c.header)
+	}
+}
+
+func TestAKeyIsTheSameCallerWhereverItIsShown(t *testing.T) {
+	h := hasher(t, "")
+	id := h.ByAPIKey(identity.APIKey{Credentials: []identity.Credential{identity.Header("X-API-Key"), identity.Bearer, identity.BasicUser}})
+	want := h.Key("key", "sk_1")
+	for _, c := range []*call{
+		shows(t, "/", "X-API-Key", "sk_1"), shows(t, "/", "Authorization", "Bearer sk_1"),
+		shows(t, "/", "Authorization", "Basic c2tfMTo="), shows(t, "/", "X-API-Key", "sk_1", "Authorization", "Bearer sk_1"),
+	} {
+		assert.Equal(t, want, keyOf(t, id, c))
+	}
+	address := h.Key("addr", "192.0.2.1")
+	assert.Equal(t, address, keyOf(t, id, shows(t, "/", "X-API-Key", "sk_1", "Authorization", "Bearer sk_2")), "contradictions are none")
+	assert.Equal(t, address, keyOf(t, id, shows(t, "/?key=sk_1")), "not from the URL, unless that is asked for")
+}
+
+func TestOnlyVerifiedKeysCount(t *testing.T) {
+	h := hasher(t, "")
+	id := h.ByAPIKey(identity.APIKey{
+		Verify: func(_ identity.Call, key string) bool { return key != "made-up" },
+		Test:   func(key string) bool { return key == "test" },
+	})
+	for key, want := range map[string]seawall.Request{
+		"live":    {Key: h.Key("key", "live"), Authenticated: true, Tier: seawall.Critical},
+		"test":    {Key: h.Key("key", "test"), Authenticated: true, Tier: seawall.TestMode},
+		"made-up": {Key: h.Key("addr", "192.0.2.1"), Tier: seawall.Critical},
+		"":        {Key: h.Key("addr", "192.0.2.1"), Tier: seawall.Critical},
+	} {
+		got := seawall.Request{Tier: seawall.Critical}
+		require.NoError(t, id(with("Bearer "+key), &got))
+		assert.Equal(t, want, got, key)
+	}
+	var unverified seawall.Request
+	require.NoError(t, h.ByAPIKey(identity.APIKey{})(with("Bearer x"), &unverified))
+	assert.False(t, unverified.Authenticated)
+}
+
+func TestByPrincipal(t *testing.T) {
+	h := hasher(t, "")
+	id := h.ByPrincipal(func(c identity.Call) string { user, _ := c.Get("user").(string); return user })
+	c := from("192.0.2.1:1")
+	var r seawall.Request
+	require.NoError(t, id(c, &r))
+	assert.Equal(t, seawall.Request{Key: h.Key("addr", "192.0.2.1")}, r)
+	c.left = map[string]any{"user": "192.0.2.1"}
+	require.NoError(t, id(c, &r))
+	assert.Equal(t, seawall.Request{Key: h.Key("user", "192.0.2.1"), Authenticated: true}, r)
+	assert.NotEqual(t, h.Key("addr", "192.0.2.1"), r.Key, "a user is no address")
+}

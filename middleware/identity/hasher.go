@@ -1,0 +1,156 @@
+package identity
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seawall-go/seawall"
+)
+
+// minSecret is the least that a secret has, in bytes.
+const minSecret = 32
+
+// Config configures a Hasher. The zero value works for one process.
+type Config struct {
+	// Secret keys the hashes: at least 32 random bytes, the same on all instances that share a store. Without it there
+	// is a warning, and Shared says what they are keyed by.
+	Secret []byte
+	// Next takes Secret's place at the moment NextFrom, on all instances at once if all have been given both before.
+	// Every caller then is a new one, whose limits start anew. Afterwards Next may become Secret at any time. Both zero is
+	// no rotation.
+	Next     []byte
+	NextFrom time.Time
+	// Shared has the secret that instances agree on by themselves, for those without one: the store, or the stack. Whoever
+	// can read a shared store can then find out addresses by trying all of them. Nil is a secret of this process alone.
+	Shared seawall.SecretSharer
+	// IPv6Prefix is how many bits of an IPv6 address tell clients apart, 32 to 128; zero is 64, which is what one client
+	// can choose from at least.
+	IPv6Prefix int
+	// Logger is told what is missing; nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// Hasher turns secrets, accounts and addresses into keys that tell none of them: 128 bits of their HMAC-SHA-256. It is
+// safe for concurrent use.
+type Hasher struct {
+	own        *keyed // nil: the shared secret
+	next       *keyed // nil: no rotation
+	from       time.Time
+	shared     seawall.SecretSharer
+	latest     atomic.Pointer[keyed] // by the shared secret
+	ipv6Prefix int
+}
+
+// NewHasher returns a Hasher. A secret that is too short, or a rotation that is said by half, is an error.
+func NewHasher(cfg Config) (*Hasher, error) {
+	h := &Hasher{from: cfg.NextFrom, shared: cfg.Shared, ipv6Prefix: cfg.IPv6Prefix}
+	if h.ipv6Prefix == 0 {
+		h.ipv6Prefix = 64
+	}
+	for name, secret := range map[string][]byte{"Secret": cfg.Secret, "Next": cfg.Next} {
+		if 0 < len(secret) && len(secret) < minSecret {
+			return nil, fmt.Errorf("identity: Config.%s has %d bytes; want at least %d random ones", name, len(secret), minSecret)
+		}
+	}
+	switch rotates := len(cfg.Next) > 0; {
+	case h.ipv6Prefix < 32 || h.ipv6Prefix > 128:
+		return nil, fmt.Errorf("identity: Config.IPv6Prefix is %d; want 32 to 128 bits, or zero for 64", cfg.IPv6Prefix)
+	case rotates == cfg.NextFrom.IsZero():
+		return nil, fmt.Errorf("identity: Config.Next has %d bytes and NextFrom is %v; want both or neither", len(cfg.Next), cfg.NextFrom)
+	case rotates && len(cfg.Secret) == 0:
+		return nil, fmt.Errorf("identity: Config.Next is set and Secret is not; want the secret that it takes the place of")
+	case rotates:
+		h.next = newKeyed(digest(cfg.Next))
+	}
+	if len(cfg.Secret) > 0 {
+		h.own = newKeyed(digest(cfg.Secret))
+		return h, nil
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if h.shared == nil {
+		h.own = newKeyed(seawall.NewSecret())
+		cfg.Logger.Warn("seawall: no secret is configured; this process makes one up, and other instances will know callers by other keys")
+		return h, nil
+	}
+	cfg.Logger.Warn("seawall: no secret is configured; instances agree on one through their store, and whoever can read the store can find out client addresses")
+	return h, nil
+}
+
+// digest is a secret of whatever length as one of 256 bits.
+func digest(secret []byte) *seawall.Secret {
+	d := seawall.Secret(sha256.Sum256(secret))
+	return &d
+}
+
+// Key returns the key of a caller of the given kind, such as "user", from its parts.
+func (h *Hasher) Key(kind string, parts ...string) seawall.Key {
+	return h.current().key(kind, parts)
+}
+
+// current is keyed by the secret that counts now.
+func (h *Hasher) current() *keyed {
+	switch {
+	case h.next != nil && !time.Now().Before(h.from):
+		return h.next
+	case h.own != nil:
+		return h.own
+	}
+	secret := h.shared.Secret()
+	if k := h.latest.Load(); k != nil && k.secret == secret {
+		return k
+	}
+	k := newKeyed(secret)
+	h.latest.Store(k)
+	return k
+}
+
+// keyed hashes with one secret.
+type keyed struct {
+	secret *seawall.Secret
+	pool   sync.Pool
+}
+
+func newKeyed(secret *seawall.Secret) *keyed {
+	key := append([]byte("seawall/v1\x00"), secret[:]...)
+	return &keyed{secret: secret, pool: sync.Pool{New: func() any { return &scratch{mac: hmac.New(sha256.New, key)} }}}
+}
+
+type scratch struct {
+	mac  hash.Hash
+	text []byte
+}
+
+// maxScratch is how much room a hash may leave for the next one, so that a caller with a long name does not make the
+// pool grow.
+const maxScratch = 4 << 10
+
+func (k *keyed) key(kind string, parts []string) seawall.Key {
+	s := k.pool.Get().(*scratch)
+	s.mac.Reset()
+	s.write(kind)
+	for _, p := range parts {
+		s.write(p)
+	}
+	s.text = s.mac.Sum(s.text[:0])
+	key := seawall.NewKey(kind, base64.RawURLEncoding.EncodeToString(s.text[:16]))
+	if cap(s.text) <= maxScratch {
+		k.pool.Put(s)
+	}
+	return key
+}
+
+// write hashes a part after its length, so that no two lists of parts are the same text.
+func (s *scratch) write(part string) {
+	s.text = append(binary.LittleEndian.AppendUint64(s.text[:0], uint64(len(part))), part...)
+	s.mac.Write(s.text)
+}

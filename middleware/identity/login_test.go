@@ -1,0 +1,232 @@
+package identity_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/middleware/identity"
+)
+
+func TestNormalize(t *testing.T) {
+	for spelling, want := range map[string]string{
+		"alice":                "alice",
+		" Alice\t":             "alice",
+		"ALICE":                "alice",
+		"Alice  B.\u00a0Smith": "alice b. smith",
+		"ａｌｉｃｅ":                "alice", // full width
+		"al\u200bi\u00adce":    "alice", // zero width, soft hyphen
+		"\ufeffalice\ufe0f":    "alice", // byte order mark, variation selector
+		"ﬁona":                 "fiona",
+		"Straße":               "strasse",
+		"STRASSE":              "strasse",
+		"e\u0301mile":          "\u00e9mile",
+		"\u00c9MILE":           "\u00e9mile",
+		"Ⓐlice":                "alice",
+		"alice\u3164":          "alice", // a letter that is not seen
+		"":                     "",
+		" \u200b ":             "",
+		"\xff\xfe":             "\ufffd\ufffd",
+		"a@EXAMPLE.com":        "a@example.com",
+		"İstanbul":             "i\u0307stanbul",
+		"alice\u0000":          "alice\u0000",
+		"\u1e9e":               "ss",
+		"\u2126":               "\u03c9", // ohm
+		"ΣΊΣΥΦΟΣ":              "σίσυφοσ",
+		"σίσυφος":              "σίσυφοσ",
+		"a\u0345\u0301":        identity.Normalize("a\u0301\u0345"),
+	} {
+		assert.Equal(t, want, identity.Normalize(spelling), "%q", spelling)
+		assert.Equal(t, want, identity.Normalize(identity.Normalize(spelling)), "%q twice", spelling)
+	}
+}
+
+func TestJSONMember(t *testing.T) {
+	find := identity.JSONMember("account")
+	for body, want := range map[string]string{
+		`{"account":"alice"}`:                              "alice",
+		` {"password":{"account":"x"},"account":"alice"} `: "alice",
+		`{"Account":"alice"}`:                              "alice", // many decoders take it
+		`{"acc\u006funt":"alice"}`:                         "alice",
+		`{"account":null}`:                                 "",
+		`{}`:                                               "",
+		`{"account":"\ud800"}`:                             "\ufffd",
+		"{\"account\":\"\xff\"}":                           "\ufffd",
+	} {
+		got, err := find([]byte(body))
+		require.NoError(t, err, body)
+		assert.Equal(t, want, got, body)
+	}
+	for _, body := range []string{
+		"", "x", "[]", `"account"`, `{"account":"a"`, `{"account":"a"}{}`, `{"account":"a"}x`, `{"account":1}`, `{"account":["a"]}`,
+		`{"account":"a","account":"b"}`, `{"account":"a","ACCOUNT":"b"}`, `{"account":"a","account":null}`, `{"account":null,"account":"a"}`,
+	} {
+		_, err := find([]byte(body))
+		require.Error(t, err, body)
+	}
+}
+
+func TestFormField(t *testing.T) {
+	find := identity.FormField("account")
+	for body, want := range map[string]string{
+		"account=alice&password=x": "alice", "account=a%20b+c": "a b c", "account=a&account=b": "", "": "",
+	} {
+		got, err := find([]byte(body))
+		require.NoError(t, err)
+		assert.Equal(t, want, got, body)
+	}
+	_, err := find([]byte("account=%zz"))
+	require.Error(t, err)
+}
+
+// login makes a request with a body on the route of logins.
+func login(body io.Reader) *call {
+	return &call{r: httptest.NewRequest(http.MethodPost, "/login", body), w: httptest.NewRecorder(), route: "/login"}
+}
+
+func withLogin(t *testing.T, l identity.Login) identity.Identify {
+	t.Helper()
+	h := hasher(t, "")
+	l.Routes = []string{"/login"}
+	id, err := h.WithLogin(h.ByAddress(), l)
+	require.NoError(t, err)
+	return id
+}
+
+func TestALoginHasThreeKeys(t *testing.T) {
+	h, id := hasher(t, ""), withLogin(t, identity.Login{})
+	keys := func(account, peer string) [3]seawall.Key {
+		c := login(strings.NewReader(fmt.Sprintf(`{"account":%q}`, account)))
+		c.r.RemoteAddr = peer
+		r := seawall.Request{More: []seawall.Key{seawall.NewKey("of", "base")}}
+		require.NoError(t, id(c, &r))
+		assert.Equal(t, seawall.NewKey("of", "base"), r.More[3])
+		return [3]seawall.Key{identity.LoginPair(&r), identity.LoginAccount(&r), identity.LoginAddress(&r)}
+	}
+	a := keys("alice", "192.0.2.1:1")
+	assert.Equal(t, a, keys(" ALICE ", "192.0.2.1:2"))
+	assert.Equal(t, h.Key("addr", "192.0.2.1"), a[2], "as of any other request from there")
+	b := keys("bob", "192.0.2.1:1")
+	assert.NotEqual(t, a[0], b[0])
+	assert.NotEqual(t, a[1], b[1])
+	assert.Equal(t, a[2], b[2])
+	c := keys("alice", "192.0.2.2:1")
+	assert.NotEqual(t, a[0], c[0])
+	assert.Equal(t, a[1], c[1])
+	assert.NotEqual(t, a[2], c[2])
+	assert.NotContains(t, fmt.Sprint(a), "alice")
+}
+
+func TestWhatIsNoLoginKeepsItsBody(t *testing.T) {
+	c := login(failing{errors.New("read")})
+	c.route = "/other"
+	var r seawall.Request
+	require.NoError(t, withLogin(t, identity.Login{})(c, &r))
+	assert.Equal(t, [3]seawall.Key{}, [3]seawall.Key{identity.LoginPair(&r), identity.LoginAccount(&r), identity.LoginAddress(&r)})
+}
+
+// failing is a body that cannot be read.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// closing tells whether it was closed.
+type closing struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closing) Close() error {
+	c.closed = true
+	return nil
+}
+
+func TestTheBodyIsGivenBack(t *testing.T) {
+	text := `{"account":"alice","password":"` + strings.Repeat("x", 4000) + `"}`
+	body := &closing{Reader: strings.NewReader(text)}
+	c := login(body)
+	require.NoError(t, withLogin(t, identity.Login{})(c, new(seawall.Request)))
+	got, err := io.ReadAll(c.r.Body)
+	require.NoError(t, err)
+	assert.Equal(t, text, string(got))
+	require.NoError(t, c.r.Body.Close())
+	assert.True(t, body.closed)
+}
+
+func TestLoginsThatCannotBe(t *testing.T) {
+	status := func(body io.Reader, length int64) int {
+		c := login(body)
+		c.r.ContentLength = length
+		err := withLogin(t, identity.Login{})(c, new(seawall.Request))
+		e, ok := errors.AsType[*identity.Error](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, "identity: "+e.Detail, e.Error())
+		return e.StatusCode()
+	}
+	account := func(n int) string { return `{"account":"` + strings.Repeat("a", n-14) + `"}` }
+	require.NoError(t, withLogin(t, identity.Login{})(login(strings.NewReader(account(4096))), new(seawall.Request)))
+	assert.Equal(t, 413, status(strings.NewReader(account(4097)), -1))
+	assert.Equal(t, 413, status(failing{errors.New("read")}, 4097), "unread")
+	assert.Equal(t, 413, status(io.LimitReader(strings.NewReader(strings.Repeat(" ", 1<<20)), 1<<20), -1))
+	assert.Equal(t, 400, status(failing{io.ErrUnexpectedEOF}, -1))
+	for _, body := range []string{"", "{}", `{"account":""}`, `{"account":" \u200b"}`, `{"account":"a","Account":"b"}`} {
+		assert.Equal(t, 400, status(strings.NewReader(body), -1), body)
+	}
+}
+
+func TestLoginConfigsThatCannotBe(t *testing.T) {
+	h := hasher(t, "")
+	for want, l := range map[string]identity.Login{
+		"Routes is empty":                           {},
+		`Routes[1] is "POST /login"`:                {Routes: []string{"/a", "POST /login"}},
+		`Routes[0] is "/v1/*"`:                      {Routes: []string{"/v1/*"}},
+		"MaxBody is -1 and MaxWait is 0s":           {Routes: []string{"/a"}, MaxBody: -1},
+		"MaxWait is -1s; want positive values, or ": {Routes: []string{"/a"}, MaxWait: -time.Second},
+	} {
+		_, err := h.WithLogin(h.ByAddress(), l)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := h.WithLogin(nil, identity.Login{Routes: []string{"/a"}})
+	require.ErrorContains(t, err, "base is nil")
+}
+
+// TestASlowBodyIsCutAndAFastOneLeavesNoDeadline has a server read from real connections.
+func TestASlowBodyIsCutAndAFastOneLeavesNoDeadline(t *testing.T) {
+	id := withLogin(t, identity.Login{MaxWait: 200 * time.Millisecond, Account: identity.FormField("account")})
+	ended := make(chan error, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := id(&call{r: r, w: w, route: "/login"}, new(seawall.Request)); err != nil {
+			ended <- err
+			return
+		}
+		time.Sleep(600 * time.Millisecond) // three times what the body had
+		ended <- r.Context().Err()
+	}))
+	t.Cleanup(srv.Close)
+	resp, err := http.Post(srv.URL, "application/x-www-form-urlencoded", strings.NewReader("account=alice")) //nolint:noctx // the test's own
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.NoError(t, <-ended, "the request of a handler that works for longer is not over")
+
+	r, w := io.Pipe()
+	t.Cleanup(func() { _ = w.Close() })
+	go func() { _, _ = w.Write([]byte("acc")) }()
+	go func() {
+		resp, err := http.Post(srv.URL, "application/x-www-form-urlencoded", r) //nolint:noctx // the test's own
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	e, ok := errors.AsType[*identity.Error](<-ended)
+	require.True(t, ok)
+	assert.Equal(t, http.StatusBadRequest, e.Status)
+}

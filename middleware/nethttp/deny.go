@@ -1,0 +1,34 @@
+package nethttp
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/seawall-go/seawall/middleware/guard"
+	"github.com/seawall-go/seawall/middleware/identity"
+)
+
+// Deny answers with the refusal as application/problem+json.
+func Deny(w http.ResponseWriter, _ *http.Request, refusal *guard.Refusal) {
+	problem(w, refusal.StatusCode(), refusal)
+}
+
+// unidentified answers a request that cannot be identified.
+func unidentified(w http.ResponseWriter, _ *http.Request, err error) {
+	e, ok := errors.AsType[*identity.Error](err)
+	if !ok {
+		e = &identity.Error{Status: http.StatusInternalServerError, Detail: "The request could not be identified."}
+	}
+	problem(w, e.Status, e)
+}
+
+func problem(w http.ResponseWriter, status int, body json.Marshaler) {
+	w.Header().Set("Content-Type", guard.MediaType)
+	text, err := body.MarshalJSON()
+	if err != nil { // there is nothing in it that could not be rendered
+		status = http.StatusInternalServerError
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // of HEAD, the server sends none of it
+}

@@ -1,0 +1,63 @@
+package nethttp
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// MuxRoute is a Config.Route for a middleware around a mux: it asks which route the mux will match.
+func MuxRoute(mux *http.ServeMux) func(*http.Request) string {
+	known := new(routes)
+	return func(r *http.Request) string {
+		if r.Method == http.MethodConnect { // the mux may return the client's own path for a pattern
+			return ""
+		}
+		_, pattern := mux.Handler(r)
+		return known.of(pattern)
+	}
+}
+
+// matched is the default of Config.Route.
+func matched() func(*http.Request) string {
+	known := new(routes)
+	return func(r *http.Request) string { return known.of(r.Pattern) }
+}
+
+// routes remembers the routes of patterns, of which a mux has so many.
+type routes struct{ known sync.Map }
+
+func (k *routes) of(pattern string) string {
+	if route, ok := k.known.Load(pattern); ok {
+		return route.(string)
+	}
+	route := Route(pattern)
+	k.known.Store(pattern, route)
+	return route
+}
+
+// Route returns a ServeMux' pattern, such as "GET /v1/users/{id}", as a route, "/v1/users/:id". "{path...}" is "*" and
+// "{$}" is nothing.
+func Route(pattern string) string {
+	_, path, found := strings.Cut(pattern, "/") // behind method and host
+	if !found {
+		return ""
+	}
+	segments := strings.Split("/"+path, "/")
+	for i, s := range segments {
+		name, wild := strings.CutPrefix(s, "{")
+		if !wild {
+			continue
+		}
+		name = strings.TrimSuffix(name, "}")
+		switch {
+		case name == "$":
+			segments[i] = ""
+		case strings.HasSuffix(name, "..."):
+			segments[i] = "*"
+		default:
+			segments[i] = ":" + name
+		}
+	}
+	return strings.Join(segments, "/")
+}
