@@ -51,6 +51,15 @@ faults: deps ## every fault at full length, and docs/faults.md (ten minutes, on 
 leases: deps ## leases of processes that die, stand still and lose their Redis, at full length (six minutes)
 	cd internal/faults && SEAWALL_REQUIRE_REDIS=1 SEAWALL_LEASES=long go test -count=1 -timeout 30m -v -run 'OneSlot|Idle|AStopped|Resurr|TheDead|WhatRedis|EveryLease|WhatEnds|LongOutage|AnswersWait|TheExample' .
 
+.PHONY: clients
+clients: deps ## clients in Python and JavaScript that honour Retry-After, against the payments example (one minute)
+	@scripts/deps.sh python3-urllib3 node npm
+	cd internal/clients && SEAWALL_REQUIRE_REDIS=1 SEAWALL_CLIENTS=long go test -count=1 -timeout 10m -v -run OtherLanguages .
+
+.PHONY: refusals
+refusals: deps ## what curl shows of every refusal, docs/refusals.md
+	cd internal/clients && SEAWALL_REQUIRE_REDIS=1 SEAWALL_REFUSALS_DOC=$(CURDIR)/docs/refusals.md go test -count=1 -timeout 10m -run TestRefusals .
+
 .PHONY: outage
 outage: deps ## Seawall beside its peers while Redis is away, the tables of docs/faults.md (two minutes)
 	cd internal/bench && SEAWALL_REQUIRE_REDIS=1 SEAWALL_OUTAGE_DOC=../../docs/faults.md go test -run TestPeersInAnOutage -count=1 -timeout 30m -v .

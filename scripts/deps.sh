@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that the tools named as arguments are here: redis-server, cc (a C compiler, for go test -race),
-# curl, make. Installs what is missing on Debian and Ubuntu; elsewhere says what is missing, and exits with 1.
+# curl, make, node, npm, python3-urllib3. Installs what is missing on Debian and Ubuntu; elsewhere says what is missing, and exits with 1.
 set -euo pipefail
 
 # The compiler that go uses, and the C library's headers: Debian's gcc comes without them.
@@ -12,6 +12,7 @@ have_cc() {
 have() {
   case $1 in
     cc) have_cc ;;
+    python3-urllib3) /usr/bin/python3 -c 'import urllib3' 2>/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
@@ -52,6 +53,7 @@ packages=()
 for tool in "${missing[@]}"; do
   case $tool in
     cc) packages+=(gcc libc6-dev) ;;
+    node) packages+=(nodejs) ;;
     *) packages+=("$tool") ;;
   esac
 done

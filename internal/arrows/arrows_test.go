@@ -30,7 +30,8 @@ var (
 
 // rule says what the packages of a folder may import. Tests may import what they like.
 type rule struct {
-	folder  string   // "" is the root package; otherwise the packages below are meant too
+	folder  string // "" is the root package; otherwise the packages below are meant too, if not alone
+	alone   bool
 	except  string   // a folder below that is free
 	may     []string // folders of this module, "" is the root package; nil: no restriction
 	libs    []string // other modules' packages, by prefix; nil: no restriction
@@ -46,6 +47,8 @@ var (
 const (
 	whyLimiter = "a limiter knows the vocabulary, and no framework, store, metric, flag or other limiter" +
 		" (but fleetshed knows concurrency: a fleet slot is a lease)"
+	whyAdapter = "an adapter knows its framework and what is mounted; a store and an observer are passed in," +
+		" so that an app on memstore links no Redis client"
 	whyStore = "a store evaluates rules that it does not know by name, so that a new rule needs no new store"
 )
 
@@ -91,9 +94,31 @@ var rules = []rule{
 		why:     "flags turn OpenFeature into modes and know nothing else",
 	},
 	{
-		folder: "middleware", may: []string{"", "flags", "ratelimit", "concurrency", "fleetshed", "workershed"},
-		without: slices.Concat(goRedis, []string{module + "/store/redisstore"}),
-		why:     "a store is passed in, so that an app on memstore links no Redis client",
+		folder: "middleware/identity", may: rootOnly, libs: []string{"golang.org/x/text"},
+		without: beyondLimiters,
+		why:     "who asks is the same question in every framework",
+	},
+	{
+		folder: "middleware/guard", may: []string{"", "middleware/identity", "ratelimit", "concurrency", "fleetshed"}, libs: stdOnly,
+		without: beyondLimiters,
+		why:     "what is decided and answered is the same in every framework",
+	},
+	{
+		folder: "middleware/telemetry", may: []string{"", "flags", "workershed"},
+		without: slices.Concat(echo, goRedis),
+		why:     "metrics and traces are the same in every framework",
+	},
+	{
+		folder: "middleware/nethttp", may: []string{"", "middleware/identity", "middleware/guard"}, libs: stdOnly,
+		without: beyondLimiters,
+		why:     whyAdapter,
+	},
+	{
+		folder: "middleware", alone: true,
+		may:     []string{"", "middleware/identity", "middleware/guard", "ratelimit", "concurrency", "fleetshed", "workershed"},
+		libs:    echo,
+		without: slices.Concat(goRedis, prometheus, openFeature),
+		why:     whyAdapter,
 	},
 	{
 		folder: "examples/quickstart", without: goRedis,
@@ -166,8 +191,8 @@ func full(folder string) string {
 
 // covers tells whether the rule is about the package.
 func (r rule) covers(path string) bool {
-	if r.folder == "" {
-		return path == module
+	if r.folder == "" || r.alone {
+		return path == full(r.folder)
 	}
 	return within(path, full(r.folder)) && (r.except == "" || !within(path, full(r.except)))
 }
