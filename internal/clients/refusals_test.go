@@ -106,7 +106,7 @@ func refusals() []refusal {
 		},
 		{
 			title: "413: a login's body is too large", code: 413,
-			happened: "The example reads at most 4096 bytes to find out whose login it is; this is the example's refusal, not Seawall's.",
+			happened: "At most 4096 bytes are read to find out whose login it is. No limit has been asked.",
 			todo:     "Do not repeat it.",
 			session: []string{
 				`printf '{"account":"%5000s"}' alice | curl -si -d @- ` + url + "/v1/login",
@@ -114,7 +114,7 @@ func refusals() []refusal {
 		},
 		{
 			title: "400: a login without an account", code: 400,
-			happened: "Without an account there is nothing to count by; this too is the example's own refusal, and it costs nothing.",
+			happened: "Without an account there is nothing to count by. No limit has been asked.",
 			todo:     "Do not repeat it; mend the body.",
 			session:  []string{`curl -si -d '{}' ` + url + "/v1/login"},
 		},

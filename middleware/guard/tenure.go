@@ -59,7 +59,18 @@ func (w *hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c := &hijacked{conn, sync.OnceFunc(w.tenure.leave)}
 	runtime.AddCleanup(c, func(leave func()) { leave() }, c.leave) // nobody can use it any more
 	through(c, rw)
+	if half, ok := conn.(halfCloser); ok {
+		return &halfClosable{c, half}, rw, nil
+	}
 	return c, rw, nil
+}
+
+// halfCloser is a connection of which one direction can be closed, as proxies do.
+type halfCloser interface{ CloseWrite() error }
+
+type halfClosable struct {
+	*hijacked
+	halfCloser
 }
 
 // through has rw read from and write to c, so that who keeps only rw keeps c. What rw has read already stays in it.
