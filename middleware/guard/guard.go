@@ -38,9 +38,9 @@ type Config struct {
 type Guard struct {
 	stack     *seawall.Stack
 	identify  identity.Identify
-	tiers     table[seawall.Tier]
+	tiers     identity.Routes[seawall.Tier]
 	classify  func(c identity.Call, tier seawall.Tier) seawall.Tier
-	longLived table[bool]
+	longLived identity.Routes[bool]
 	headers   Headers
 	log       *slog.Logger
 	warned    atomic.Bool // of a proxy
@@ -62,11 +62,7 @@ func New(s *seawall.Stack, cfg Config) (*Guard, error) {
 	if g.tiers, err = tiersOf(cfg.Tiers); err != nil {
 		return nil, fmt.Errorf("Tiers: %w", err)
 	}
-	long := make(map[string]bool, len(cfg.LongLived))
-	for _, name := range cfg.LongLived {
-		long[name] = true
-	}
-	if g.longLived, err = newTable(long); err != nil {
+	if g.longLived, err = identity.RouteSet(cfg.LongLived); err != nil {
 		return nil, fmt.Errorf("LongLived: %w", err)
 	}
 	if g.identify == nil {
@@ -86,7 +82,7 @@ func (g *Guard) Enter(p *Passage, c identity.Call, earlier *seawall.Request) (*R
 	method, route := c.Request().Method, c.Route()
 	r := &seawall.Request{Tier: g.tier(method, route), Route: route}
 	p.request = r
-	r.LongLived, _ = g.longLived.find(method, route)
+	r.LongLived, _ = g.longLived.Find(method, route)
 	if g.classify != nil {
 		r.Tier = g.classify(c, r.Tier)
 	}
@@ -109,7 +105,7 @@ func (g *Guard) Enter(p *Passage, c identity.Call, earlier *seawall.Request) (*R
 
 // tier is how important a request is by its route and method.
 func (g *Guard) tier(method, route string) seawall.Tier {
-	if tier, ok := g.tiers.find(method, route); ok {
+	if tier, ok := g.tiers.Find(method, route); ok {
 		return tier
 	}
 	switch method {

@@ -18,7 +18,20 @@ func (h *Hasher) ByAddress() Identify {
 
 func (h *Hasher) addressKey(c Call) seawall.Key { return h.Key("addr", h.Address(c.Address())) }
 
-// Address returns what tells clients apart of an address: an IPv4 address as it is, also if it is mapped into IPv6, and
+// translated is NAT64's well-known prefix, RFC 6052: a translator in front of a server shows it clients of IPv4 so, and all
+// of them would be in one /64.
+var translated = netip.MustParsePrefix("64:ff9b::/96") //nolint:gochecknoglobals // a constant
+
+// ipv4 is the IPv4 address that is inside a translated one.
+func ipv4(addr netip.Addr) netip.Addr {
+	if !translated.Contains(addr) {
+		return addr
+	}
+	all := addr.As16()
+	return netip.AddrFrom4([4]byte(all[12:]))
+}
+
+// Address returns what tells clients apart of an address: an IPv4 address as it is, also if it is mapped or translated into IPv6, and
 // of an IPv6 address its prefix, such as "2001:db8:1:2::/64". Ports and zones are left out. What is no address is
 // returned as it is.
 func (h *Hasher) Address(text string) string {
@@ -30,7 +43,7 @@ func (h *Hasher) Address(text string) string {
 	if err != nil {
 		return text
 	}
-	addr = addr.Unmap().WithZone("")
+	addr = ipv4(addr.Unmap().WithZone(""))
 	if addr.Is4() {
 		return addr.String()
 	}

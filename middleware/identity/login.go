@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/seawall-go/seawall"
@@ -22,7 +20,7 @@ const (
 // Login says how the account of a login is found in the request's body, which is read before the request is limited, and
 // given back to the handler.
 type Login struct {
-	// Routes are the routes of logins, as the router has them, such as "/v1/login", for every method. Required.
+	// Routes are the routes of logins, "METHOD /pattern" as registered with the router, such as "POST /v1/login". Required.
 	Routes []string
 	// Account finds the account; nil is JSONMember("account").
 	Account Account
@@ -42,18 +40,16 @@ func (h *Hasher) WithLogin(base Identify, l Login) (Identify, error) {
 		return nil, errors.New("identity: WithLogin: base is nil; want what identifies callers, such as Hasher.ByAddress()")
 	}
 	if len(l.Routes) == 0 {
-		return nil, errors.New(`identity: Login.Routes is empty; want the routes of logins, such as "/v1/login"`)
+		return nil, errors.New(`identity: Login.Routes is empty; want the routes of logins, such as "POST /v1/login"`)
 	}
-	for i, route := range l.Routes {
-		if !seawall.ValidRoute(route) || strings.HasSuffix(route, "*") {
-			return nil, fmt.Errorf("identity: Login.Routes[%d] is %q; want a path as the router has it, such as /v1/login, without the method", i, route)
-		}
+	routes, err := RouteSet(l.Routes)
+	if err != nil {
+		return nil, fmt.Errorf("identity: Login.Routes: %w", err)
 	}
 	if l.MaxBody < 0 || l.MaxWait < 0 {
 		return nil, fmt.Errorf("identity: Login.MaxBody is %d and MaxWait is %v; want positive values, or zero for %d and %v",
 			l.MaxBody, l.MaxWait, DefaultMaxBody, DefaultMaxWait)
 	}
-	l.Routes = slices.Clone(l.Routes)
 	if l.Account == nil {
 		l.Account = JSONMember("account")
 	}
@@ -67,8 +63,11 @@ func (h *Hasher) WithLogin(base Identify, l Login) (Identify, error) {
 		l.MaxWait = DefaultMaxWait
 	}
 	return func(c Call, r *seawall.Request) error {
-		if err := base(c, r); err != nil || !slices.Contains(l.Routes, c.Route()) {
+		if err := base(c, r); err != nil {
 			return err
+		}
+		if login, _ := routes.Find(c.Request().Method, c.Route()); !login {
+			return nil
 		}
 		account, err := l.account(c)
 		if err != nil {

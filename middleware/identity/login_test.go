@@ -96,7 +96,7 @@ func login(body io.Reader) *call {
 func withLogin(t *testing.T, l identity.Login) identity.Identify {
 	t.Helper()
 	h := hasher(t, "")
-	l.Routes = []string{"/login"}
+	l.Routes = []string{"POST /login"}
 	id, err := h.WithLogin(h.ByAddress(), l)
 	require.NoError(t, err)
 	return id
@@ -128,9 +128,11 @@ func TestALoginHasThreeKeys(t *testing.T) {
 
 func TestWhatIsNoLoginKeepsItsBody(t *testing.T) {
 	c := login(failing{errors.New("read")})
-	c.route = "/other"
 	var r seawall.Request
-	require.NoError(t, withLogin(t, identity.Login{})(c, &r))
+	for _, other := range [][2]string{{"POST", "/other"}, {"GET", "/login"}, {"HEAD", "/login"}, {"POST", ""}} {
+		c.r.Method, c.route = other[0], other[1]
+		require.NoError(t, withLogin(t, identity.Login{})(c, &r), "such as a page that asks for the account")
+	}
 	assert.Equal(t, [3]seawall.Key{}, [3]seawall.Key{identity.LoginPair(&r), identity.LoginAccount(&r), identity.LoginAddress(&r)})
 }
 
@@ -186,16 +188,15 @@ func TestLoginsThatCannotBe(t *testing.T) {
 func TestLoginConfigsThatCannotBe(t *testing.T) {
 	h := hasher(t, "")
 	for want, l := range map[string]identity.Login{
-		"Routes is empty":                           {},
-		`Routes[1] is "POST /login"`:                {Routes: []string{"/a", "POST /login"}},
-		`Routes[0] is "/v1/*"`:                      {Routes: []string{"/v1/*"}},
-		"MaxBody is -1 and MaxWait is 0s":           {Routes: []string{"/a"}, MaxBody: -1},
-		"MaxWait is -1s; want positive values, or ": {Routes: []string{"/a"}, MaxWait: -time.Second},
+		"Routes is empty": {},
+		`Routes: route "/login": want "METHOD /patt`: {Routes: []string{"POST /a", "/login"}},
+		"MaxBody is -1 and MaxWait is 0s":            {Routes: []string{"POST /a"}, MaxBody: -1},
+		"MaxWait is -1s; want positive values, or ":  {Routes: []string{"POST /a"}, MaxWait: -time.Second},
 	} {
 		_, err := h.WithLogin(h.ByAddress(), l)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := h.WithLogin(nil, identity.Login{Routes: []string{"/a"}})
+	_, err := h.WithLogin(nil, identity.Login{Routes: []string{"POST /a"}})
 	require.ErrorContains(t, err, "base is nil")
 }
 

@@ -35,7 +35,7 @@
 // # Keys
 //
 // A key is <namespace>:{<caller>}:<layer>:<policy>, at most 128 bytes. The braces are the only ones. The fleet's
-// are <namespace>:{fleet}:members, :capacity and :floors. With Config.Compact the keys of callers, and only they, are
+// are <namespace>:{fleet}:members, :capacity, :floors and :secret. With Config.Compact the keys of callers, and only they, are
 // {<hash>}<letter>.
 //
 // # Waiting
