@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/guard"
 	"github.com/seawall-go/seawall/middleware/identity"
@@ -22,7 +23,7 @@ import (
 // drained is an API whose next answer is a refusal.
 func drained(t *testing.T, cfg middleware.Config) *echo.Echo {
 	t.Helper()
-	e := serving(mounted(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1))), cfg))
+	e := serving(mounted(fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1))), cfg))
 	require.Equal(t, http.StatusOK, get(e).Code)
 	return e
 }
@@ -86,8 +87,8 @@ func TestAnErrorHandlerAnswersForTheUnidentified(t *testing.T) {
 		}, 403, "odd"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &counting{Store: memory(t, nil)}
-			e := serving(mounted(stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1))),
+			store := &counting{Store: fixture.Memory(t, nil)}
+			e := serving(mounted(fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("api", 1))),
 				middleware.Config{Identify: c.identify, ErrorHandler: c.handler}))
 			w := get(e)
 			assert.Equal(t, c.status, w.Code)
@@ -132,7 +133,7 @@ func TestStylesOfHeaders(t *testing.T) {
 		},
 		guard.NoHeaders: {},
 	} {
-		e := serving(mounted(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("second", 2), policy("minute", 3))),
+		e := serving(mounted(fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("second", 2), fixture.Policy("minute", 3))),
 			middleware.Config{Headers: style}))
 		for i, status := range []int{200, 200, 429} {
 			w := get(e)
@@ -163,10 +164,10 @@ func TestStylesOfHeaders(t *testing.T) {
 func TestOneFieldShowsTheTightestOfSeveralMiddlewares(t *testing.T) {
 	for _, limits := range [][]int64{{9, 5}, {5, 9}} {
 		for style, field := range map[guard.Headers]string{guard.Draft07: "RateLimit", guard.XRateLimit: "X-RateLimit-Limit"} {
-			store := memory(t, nil)
+			store := fixture.Memory(t, nil)
 			var mws []echo.MiddlewareFunc
 			for i, limit := range limits {
-				mws = append(mws, mounted(stack(t, seawall.Config{Store: store}, rate(t, policy([]string{"first", "second"}[i], limit))), middleware.Config{Headers: style}))
+				mws = append(mws, mounted(fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy([]string{"first", "second"}[i], limit))), middleware.Config{Headers: style}))
 			}
 			w := get(serving(mws...))
 			assert.Equal(t, map[string]string{"RateLimit": "limit=5, remaining=4, reset=1", "X-RateLimit-Limit": "5"}[field], w.Header().Get(field))
@@ -176,8 +177,8 @@ func TestOneFieldShowsTheTightestOfSeveralMiddlewares(t *testing.T) {
 }
 
 func TestSeveralRefusalsAreAllNamed(t *testing.T) {
-	s := stack(t, seawall.Config{Store: memory(t, nil), Modes: seawall.Fixed{"ratelimit:dark": seawall.LogOnly}},
-		rate(t, policy("second", 1), policy("dark", 1), policy("minute", 1)), slots(t, 1))
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Modes: seawall.Fixed{"ratelimit:dark": seawall.LogOnly}},
+		fixture.Rate(t, fixture.Policy("second", 1), fixture.Policy("dark", 1), fixture.Policy("minute", 1)), fixture.Slots(t, 1))
 	hold(t, s, client())
 	var body struct {
 		Limiter, Policy string
@@ -189,8 +190,8 @@ func TestSeveralRefusalsAreAllNamed(t *testing.T) {
 }
 
 func TestHealthProbesAreSkippedByDefault(t *testing.T) {
-	store := &counting{Store: memory(t, nil)}
-	s := stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1)))
+	store := &counting{Store: fixture.Memory(t, nil)}
+	s := fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("api", 1)))
 	e := serving(middleware.Stack(s))
 	e.GET("/healthz", ok)
 	e.HEAD("/livez", ok)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/telemetry"
@@ -39,7 +40,7 @@ func BenchmarkEcho(b *testing.B) {
 	}
 	full := func(p ratelimit.Policy, o seawall.Observer, id identity.Identify) []echo.MiddlewareFunc {
 		cfg := seawall.Config{Store: memstore.New(memstore.Config{Now: time.Now}), Observer: o}
-		s := stack(b, cfg, rate(b, p), slots(b, 20), fleet(b, 64), workers(b, 64))
+		s := fixture.Stack(b, cfg, fixture.Rate(b, p), fixture.Slots(b, 20), fixture.Fleet(b, 64), fixture.Workers(b, 64))
 		return []echo.MiddlewareFunc{mounted(s, middleware.Config{Identify: id})}
 	}
 	plenty := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1_000_000), 1_000_000_000)}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/ratelimit"
@@ -53,9 +54,9 @@ func assertNoQuota(t *testing.T, w *httptest.ResponseRecorder) {
 }
 
 func TestQuotaHeadersDescribeTheStateAfterSpending(t *testing.T) {
-	c := new(clock)
+	c := new(fixture.Clock)
 	p := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(10), 25)} // full in 2.5 s
-	e := behind(t, seawall.Config{Store: memory(t, c)}, rate(t, p))
+	e := behind(t, seawall.Config{Store: fixture.Memory(t, c)}, fixture.Rate(t, p))
 	for left := int64(24); left >= 0; left-- {
 		w := get(e)
 		require.Equal(t, http.StatusOK, w.Code)
@@ -73,17 +74,17 @@ func TestQuotaHeadersDescribeTheStateAfterSpending(t *testing.T) {
 	_, limits := quotas(t, w, limitField)
 	assert.Equal(t, []map[string]int64{{"r": 0, "t": 1}}, limits)
 
-	c.after(time.Hour)
+	c.Step(time.Hour)
 	_, limits = quotas(t, get(e), limitField)
 	assert.Equal(t, int64(24), limits[0]["r"])
 }
 
 func TestTheWindowEndsBeforeRetryAfter(t *testing.T) {
-	c := new(clock)
+	c := new(fixture.Clock)
 	for _, per := range []time.Duration{time.Millisecond, 700 * time.Millisecond, 1700 * time.Millisecond, time.Minute} {
 		p := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.Rate{Count: 1, Per: per}, 5)}
 		p.Cost = func(*seawall.Request) int64 { return 3 }
-		e := behind(t, seawall.Config{Store: memory(t, c)}, rate(t, p))
+		e := behind(t, seawall.Config{Store: fixture.Memory(t, c)}, fixture.Rate(t, p))
 		require.Equal(t, http.StatusOK, get(e).Code)
 		for range 4 {
 			w := get(e) // 2 tokens are left, 3 are wanted
@@ -94,7 +95,7 @@ func TestTheWindowEndsBeforeRetryAfter(t *testing.T) {
 			require.NoError(t, err)
 			assert.GreaterOrEqual(t, limits[0]["t"], int64(1))
 			assert.LessOrEqual(t, limits[0]["t"], wait)
-			c.after(per / 5)
+			c.Step(per / 5)
 		}
 	}
 }
@@ -111,7 +112,7 @@ func TestWindowsAreWholeSecondsRoundedUp(t *testing.T) {
 		{ratelimit.PerMinute(1), 5, 300},
 		{ratelimit.PerDay(1), 30, 30 * 86400},
 	} {
-		e := behind(t, seawall.Config{Store: memory(t, nil)}, rate(t, ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(c.rate, c.burst)}))
+		e := behind(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(c.rate, c.burst)}))
 		w := get(e)
 		_, policies := quotas(t, w, policyField)
 		assert.Equal(t, map[string]int64{"q": c.burst, "w": c.window}, policies[0], "%v, %d", c.rate, c.burst)
@@ -119,7 +120,7 @@ func TestWindowsAreWholeSecondsRoundedUp(t *testing.T) {
 }
 
 func TestSeveralPoliciesAreOneList(t *testing.T) {
-	e := behind(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("second", 2), policy("minute", 3)))
+	e := behind(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("second", 2), fixture.Policy("minute", 3)))
 	for _, left := range []int64{1, 0, 0} { // the refused request spends nothing anywhere
 		w := get(e)
 		assert.Len(t, w.Header().Values(policyField), 1)
@@ -135,8 +136,8 @@ func TestSeveralPoliciesAreOneList(t *testing.T) {
 }
 
 func TestMiddlewaresMountedOneByOneAddToOneList(t *testing.T) {
-	cfg := seawall.Config{Store: memory(t, nil)}
-	e := serving(alone(t, cfg, rate(t, policy("first", 9))), alone(t, cfg, rate(t, policy("second", 9))))
+	cfg := seawall.Config{Store: fixture.Memory(t, nil)}
+	e := serving(alone(t, cfg, fixture.Rate(t, fixture.Policy("first", 9))), alone(t, cfg, fixture.Rate(t, fixture.Policy("second", 9))))
 	names, _ := quotas(t, get(e), limitField)
 	assert.Equal(t, []string{"first", "second"}, names)
 	names, _ = quotas(t, get(e), policyField)
@@ -144,7 +145,7 @@ func TestMiddlewaresMountedOneByOneAddToOneList(t *testing.T) {
 }
 
 func TestOtherLayersRefusalsCarryTheQuotaUnspent(t *testing.T) {
-	s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 9)), slots(t, 1))
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 1))
 	hold(t, s, client())
 	w := get(serving(mounted(s, middleware.Config{})))
 	require.Equal(t, "concurrency", problemOf(t, w).Limiter)
@@ -153,8 +154,8 @@ func TestOtherLayersRefusalsCarryTheQuotaUnspent(t *testing.T) {
 }
 
 func TestLogOnlyPoliciesAreNotShown(t *testing.T) {
-	l := rate(t, policy("shown", 9), policy("dark", 1))
-	e := behind(t, seawall.Config{Store: memory(t, nil), Modes: seawall.Fixed{"ratelimit:dark": seawall.LogOnly}}, l)
+	l := fixture.Rate(t, fixture.Policy("shown", 9), fixture.Policy("dark", 1))
+	e := behind(t, seawall.Config{Store: fixture.Memory(t, nil), Modes: seawall.Fixed{"ratelimit:dark": seawall.LogOnly}}, l)
 	for range 3 {
 		w := get(e)
 		assert.Equal(t, http.StatusOK, w.Code)
@@ -164,24 +165,24 @@ func TestLogOnlyPoliciesAreNotShown(t *testing.T) {
 		assert.Equal(t, []string{"shown"}, names)
 	}
 	for _, m := range []seawall.Mode{seawall.LogOnly, seawall.Off} {
-		assertNoQuota(t, get(behind(t, seawall.Config{Store: memory(t, nil), Modes: seawall.Fixed{"ratelimit": m}}, l)))
+		assertNoQuota(t, get(behind(t, seawall.Config{Store: fixture.Memory(t, nil), Modes: seawall.Fixed{"ratelimit": m}}, l)))
 	}
 }
 
 func TestNobodyIsToldNumbersThatTheStoreDidNotGive(t *testing.T) {
-	closed := policy("login", 1)
+	closed := fixture.Policy("login", 1)
 	closed.OnFailure = seawall.FailClosed
-	cfg := seawall.Config{Store: broken{errors.New("gone")}}
-	w := get(behind(t, cfg, rate(t, policy("api", 1))))
+	cfg := seawall.Config{Store: fixture.Broken{Err: errors.New("gone")}}
+	w := get(behind(t, cfg, fixture.Rate(t, fixture.Policy("api", 1))))
 	assert.Equal(t, http.StatusOK, w.Code)
 	assertNoQuota(t, w)
-	w = get(behind(t, cfg, rate(t, policy("api", 1), closed)))
+	w = get(behind(t, cfg, fixture.Rate(t, fixture.Policy("api", 1), closed)))
 	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 	assertNoQuota(t, w)
 
-	shedder := workers(t, 1)
-	drown(t, shedder, 1)
-	w = get(behind(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1)), shedder))
+	shedder := fixture.Workers(t, 1)
+	fixture.Drown(t, shedder, 1)
+	w = get(behind(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1)), shedder))
 	assert.Equal(t, "workershed", problemOf(t, w).Limiter)
 	assertNoQuota(t, w)
 }
@@ -200,7 +201,7 @@ func TestACallerCannotWriteIntoTheHeaders(t *testing.T) {
 		assert.Equal(t, plain, headersOf(do(e, r)), "%q", evil)
 	}
 	for _, name := range []string{"", `a"`, "a;b", "a b", "a,b", "a\r\nb", "ä"} {
-		_, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{policy(name, 1)}})
+		_, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{fixture.Policy(name, 1)}})
 		require.Error(t, err, "policy %q would be written into headers", name)
 	}
 }

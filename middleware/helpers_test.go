@@ -4,51 +4,23 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/seawall-go/seawall"
-	"github.com/seawall-go/seawall/concurrency"
-	"github.com/seawall-go/seawall/fleetshed"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/identity"
-	"github.com/seawall-go/seawall/ratelimit"
-	"github.com/seawall-go/seawall/store/memstore"
-	"github.com/seawall-go/seawall/workershed"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// clock stands still unless it is told to go on.
-type clock struct{ nanos atomic.Int64 }
-
-func (c *clock) now() time.Time        { return time.Unix(1_800_000_000, c.nanos.Load()) }
-func (c *clock) after(d time.Duration) { c.nanos.Add(int64(d)) }
-
-// memory returns a store whose time is c's; nil stands still.
-func memory(t testing.TB, c *clock) *memstore.Store {
-	t.Helper()
-	if c == nil {
-		c = new(clock)
-	}
-	m := memstore.New(memstore.Config{Now: c.now})
-	t.Cleanup(func() { require.NoError(t, m.Close(context.Background())) })
-	return m
-}
-
-// broken is a store that fails.
-type broken struct{ err error }
-
-func (s broken) Apply(_ context.Context, dst []seawall.Result, _ []seawall.Check) ([]seawall.Result, error) {
-	return dst, s.err
-}
-
-func (s broken) Release(context.Context, ...seawall.Lease) error { return s.err }
 
 // counting is a store that counts how often it is asked.
 type counting struct {
@@ -61,62 +33,10 @@ func (s *counting) Apply(ctx context.Context, dst []seawall.Result, checks []sea
 	return s.Store.Apply(ctx, dst, checks)
 }
 
-// policy is a bucket of so many tokens that refills one a second.
-func policy(name string, burst int64) ratelimit.Policy {
-	return ratelimit.Policy{Name: name, Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1), burst)}
-}
-
-func rate(t testing.TB, policies ...ratelimit.Policy) *ratelimit.Limiter {
-	t.Helper()
-	l, err := ratelimit.New(ratelimit.Config{Policies: policies})
-	require.NoError(t, err)
-	return l
-}
-
-func slots(t testing.TB, n int64) *concurrency.Limiter {
-	t.Helper()
-	l, err := concurrency.New(concurrency.Config{MaxInFlight: n})
-	require.NoError(t, err)
-	return l
-}
-
-func fleet(t testing.TB, n int64) *fleetshed.Shedder {
-	t.Helper()
-	s, err := fleetshed.New(fleetshed.Config{Workers: n})
-	require.NoError(t, err)
-	return s
-}
-
-// workers returns a shedder whose hard cap is n, and that never sheds by level.
-func workers(t testing.TB, n int64) *workershed.Shedder {
-	t.Helper()
-	s, err := workershed.New(workershed.Config{Workers: n, HardCap: 1})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	require.NoError(t, s.Close())
-	return s
-}
-
-// drown takes all of a shedder's workers until the test has ended.
-func drown(t testing.TB, s *workershed.Shedder, n int64) {
-	t.Helper()
-	for range n {
-		_, ticket := s.Enter(&seawall.Request{Tier: seawall.Critical}, seawall.Enforce)
-		t.Cleanup(func() { s.Leave(ticket) })
-	}
-}
-
-func stack(t testing.TB, cfg seawall.Config, layers ...seawall.Layer) *seawall.Stack {
-	t.Helper()
-	s, err := seawall.New(cfg, layers...)
-	require.NoError(t, err)
-	return s
-}
-
 // behind is an Echo whose GET and POST / answer "ok", behind the given layers of one stack.
 func behind(t testing.TB, cfg seawall.Config, layers ...seawall.Layer) *echo.Echo {
 	t.Helper()
-	return serving(mounted(stack(t, cfg, layers...), middleware.Config{}))
+	return serving(mounted(fixture.Stack(t, cfg, layers...), middleware.Config{}))
 }
 
 // serving is an Echo whose GET and POST / answer "ok" behind the given middleware.
@@ -169,4 +89,34 @@ func mounted(s *seawall.Stack, cfg middleware.Config) echo.MiddlewareFunc {
 		cfg.Identify = hasher().ByAddress()
 	}
 	return middleware.StackWithConfig(middleware.StackConfig{Stack: s, Config: cfg})
+}
+
+func observing(t testing.TB, cfg telemetry.Config) *telemetry.Telemetry {
+	t.Helper()
+	tel, err := telemetry.New(cfg)
+	require.NoError(t, err)
+	return tel
+}
+
+// series reads a metric: the values of its labels in the order of their names, and its number; of a
+// histogram, how much it observed.
+func series(t *testing.T, g prometheus.Gatherer, name string) map[string]float64 {
+	t.Helper()
+	families, err := g.Gather()
+	require.NoError(t, err)
+	all := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			all[strings.Join(labels, " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue() +
+				float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return all
 }

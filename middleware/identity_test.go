@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/identity"
 )
@@ -23,7 +24,7 @@ import (
 // Echo's KeyAuth accepts a request if any of its Authorization headers is valid.
 func TestASecondAuthorizationHeaderMintsNoKeys(t *testing.T) {
 	auth := echomw.KeyAuth(func(key string, _ echo.Context) (bool, error) { return key == "valid", nil })
-	s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1)))
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1)))
 	e := serving(auth, mounted(s, middleware.Config{Identify: hasher().ByAPIKey(identity.APIKey{})}))
 	served := 0
 	for i := range 100 {
@@ -69,7 +70,7 @@ func TestAProxyThatNobodyTrustsIsToldOnce(t *testing.T) {
 	for name, extractor := range map[string]echo.IPExtractor{"none": nil, "configured": echo.ExtractIPDirect()} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 9)))
+			s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 9)))
 			e := serving(mounted(s, middleware.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}))
 			e.IPExtractor = extractor
 			get(e)
@@ -89,24 +90,24 @@ func TestAProxyThatNobodyTrustsIsToldOnce(t *testing.T) {
 
 // TestADefaultMiddlewareAgreesWithOthersOfItsStore is about the secret that nobody has configured.
 func TestADefaultMiddlewareAgreesWithOthersOfItsStore(t *testing.T) {
-	store := memory(t, nil)
+	store := fixture.Memory(t, nil)
 	mount := func(store seawall.Store) *echo.Echo {
-		return serving(middleware.Stack(stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1)))))
+		return serving(middleware.Stack(fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("api", 1)))))
 	}
 	assert.Equal(t, http.StatusOK, get(mount(store)).Code)
 	assert.Equal(t, http.StatusTooManyRequests, get(mount(store)).Code)
-	assert.Equal(t, http.StatusOK, get(mount(memory(t, nil))).Code)
+	assert.Equal(t, http.StatusOK, get(mount(fixture.Memory(t, nil))).Code)
 	assert.Equal(t, http.StatusOK, get(mount(&counting{Store: store})).Code, "a store that shares no secret")
 }
 
 // tierOf answers with the tier that the layers see.
 func tierOf(t *testing.T, cfg middleware.Config) *echo.Echo {
 	t.Helper()
-	p := policy("api", 1_000_000)
+	p := fixture.Policy("api", 1_000_000)
 	tiers := make(chan seawall.Tier, 1)
 	p.Match = func(r *seawall.Request) bool { tiers <- r.Tier; return true }
 	e := echo.New()
-	e.Use(mounted(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, p)), cfg))
+	e.Use(mounted(fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, p)), cfg))
 	e.HTTPErrorHandler = func(_ error, c echo.Context) { _ = c.String(http.StatusOK, (<-tiers).String()) }
 	answer := func(c echo.Context) error { return c.String(http.StatusOK, (<-tiers).String()) }
 	g := e.Group("/v1")
@@ -177,7 +178,7 @@ func TestNoHeaderClassifies(t *testing.T) {
 }
 
 func TestTiersRefuseWhatCannotMatch(t *testing.T) {
-	cfg := middleware.StackConfig{Stack: stack(t, seawall.Config{Store: memory(t, nil)}, slots(t, 1))}
+	cfg := middleware.StackConfig{Stack: fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Slots(t, 1))}
 	for _, name := range []string{"", "/v1", "POST", "post /v1", "POST  /v1", "POST v1", " /v1", "POST /v1 ", "GET /users/{id}"} {
 		cfg.Tiers = map[string]seawall.Tier{name: seawall.Critical}
 		_, err := cfg.ToMiddleware()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/store/memstore"
@@ -40,16 +41,16 @@ const upgraded = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpg
 func newStreams(t *testing.T, outside ...echo.MiddlewareFunc) *streams {
 	t.Helper()
 	s := &streams{
-		store: memory(t, nil), workers: workers(t, 1), metrics: prometheus.NewPedanticRegistry(),
+		store: fixture.Memory(t, nil), workers: fixture.Workers(t, 1), metrics: prometheus.NewPedanticRegistry(),
 		takenBy: make(chan net.Conn, 10), handled: make(chan struct{}, 10),
 	}
 	inFlight, err := concurrency.New(concurrency.Config{MaxInFlight: 1, MaxLongLived: 2})
 	require.NoError(t, err)
 	e := echo.New()
 	e.Use(outside...)
-	e.Use(mounted(stack(t, seawall.Config{
+	e.Use(mounted(fixture.Stack(t, seawall.Config{
 		Store: s.store, Observer: observing(t, telemetry.Config{Registerer: s.metrics}),
-	}, inFlight, fleet(t, 1), s.workers), middleware.Config{LongLived: []string{"GET /stream"}}))
+	}, inFlight, fixture.Fleet(t, 1), s.workers), middleware.Config{LongLived: []string{"GET /stream"}}))
 	e.GET("/", ok)
 	e.GET("/stream", func(c echo.Context) error {
 		defer func() { s.handled <- struct{}{} }()
@@ -139,22 +140,24 @@ func TestAConnectionThatNobodyCanCloseHoldsNothing(t *testing.T) {
 
 // TestMiddlewaresMountedOneByOneFollowAStream has each give back its own, and the writer as it was.
 func TestMiddlewaresMountedOneByOneFollowAStream(t *testing.T) {
-	store := memory(t, nil)
+	store := fixture.Memory(t, nil)
 	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
 	require.NoError(t, err)
 	reports, err := concurrency.New(concurrency.Config{Policies: []concurrency.Policy{{Name: "all", MaxInFlight: 1, LongLived: true}}})
 	require.NoError(t, err)
 	e := echo.New()
+	handled := make(chan struct{}, 1)
 	same := func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			before := c.Response().Writer
 			err := next(c)
 			assert.Same(t, before, c.Response().Writer)
+			handled <- struct{}{}
 			return err
 		}
 	}
 	cfg := middleware.Config{LongLived: []string{"GET /"}}
-	e.Use(same, mounted(stack(t, seawall.Config{Store: store}, inFlight), cfg), mounted(stack(t, seawall.Config{Store: store}, reports), cfg))
+	e.Use(same, mounted(fixture.Stack(t, seawall.Config{Store: store}, inFlight), cfg), mounted(fixture.Stack(t, seawall.Config{Store: store}, reports), cfg))
 	conns := make(chan net.Conn, 1)
 	e.GET("/", func(c echo.Context) error {
 		c.Response().Writer.(http.Flusher).Flush() // some ask for it like this
@@ -170,13 +173,15 @@ func TestMiddlewaresMountedOneByOneFollowAStream(t *testing.T) {
 		_, err = io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 		require.NoError(t, err)
 		conn := <-conns
+		<-handled
+		require.Implements(t, (*interface{ CloseWrite() error })(nil), conn, "as the connection underneath")
 		require.NoError(t, conn.Close())
 		require.NoError(t, client.Close())
 	}
 }
 
 func TestRoutesRefuseWhatCannotMatch(t *testing.T) {
-	cfg := middleware.StackConfig{Stack: stack(t, seawall.Config{Store: memory(t, nil)}, slots(t, 1))}
+	cfg := middleware.StackConfig{Stack: fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Slots(t, 1))}
 	for _, name := range []string{"", "GET", "/v1/events", "get /v1/events", "GET /a /b", "GET /users/{id}"} {
 		cfg.LongLived = []string{"GET /ok", name}
 		_, err := cfg.ToMiddleware()
@@ -192,8 +197,8 @@ func TestWhoKeepsOnlyTheReaderKeepsTheSlot(t *testing.T) {
 	require.NoError(t, err)
 	reg := prometheus.NewPedanticRegistry()
 	e := echo.New()
-	e.Use(mounted(stack(t, seawall.Config{
-		Store: memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg}),
+	e.Use(mounted(fixture.Stack(t, seawall.Config{
+		Store: fixture.Memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg}),
 	}, inFlight), middleware.Config{LongLived: []string{"GET /"}}))
 	buffers := make(chan *bufio.ReadWriter, 1)
 	e.GET("/", func(c echo.Context) error {
@@ -233,7 +238,7 @@ func TestWhoKeepsOnlyTheReaderKeepsTheSlot(t *testing.T) {
 func TestAWriterThatIsNotOursAnyMoreIsLeftAlone(t *testing.T) {
 	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
 	require.NoError(t, err)
-	mw := mounted(stack(t, seawall.Config{Store: memory(t, nil)}, inFlight), middleware.Config{
+	mw := mounted(fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, inFlight), middleware.Config{
 		LongLived: []string{"GET /"},
 	})
 	c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder())
@@ -254,7 +259,7 @@ func (unflushable) FlushError() error { return io.ErrClosedPipe }
 func TestAFlushThatFailsSaysSoOnAStream(t *testing.T) {
 	inFlight, err := concurrency.New(concurrency.Config{MaxLongLived: 1})
 	require.NoError(t, err)
-	mw := mounted(stack(t, seawall.Config{Store: memory(t, nil)}, inFlight), middleware.Config{
+	mw := mounted(fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, inFlight), middleware.Config{
 		LongLived: []string{"GET /"},
 	})
 	c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", http.NoBody), unflushable{httptest.NewRecorder()})

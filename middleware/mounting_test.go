@@ -13,6 +13,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/fleetshed"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/ratelimit"
@@ -42,54 +43,54 @@ func alone(t testing.TB, sc seawall.Config, l seawall.Layer) echo.MiddlewareFunc
 // echo1 is an Echo behind a bucket with plenty for everybody.
 func echo1(t *testing.T, cfg middleware.Config) *echo.Echo {
 	t.Helper()
-	s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1_000_000)))
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1_000_000)))
 	return serving(mounted(s, cfg))
 }
 
 func headersOf(w *httptest.ResponseRecorder) http.Header { return w.Header().Clone() }
 
 func TestOneByOneEachLayerRefuses(t *testing.T) {
-	store := memory(t, nil)
+	store := fixture.Memory(t, nil)
 	cfg := seawall.Config{Store: store}
-	w := workers(t, 2)
-	e := serving(alone(t, seawall.Config{}, w), alone(t, cfg, rate(t, policy("api", 4))), alone(t, cfg, slots(t, 1)), alone(t, cfg, fleet(t, 2)))
+	w := fixture.Workers(t, 2)
+	e := serving(alone(t, seawall.Config{}, w), alone(t, cfg, fixture.Rate(t, fixture.Policy("api", 4))), alone(t, cfg, fixture.Slots(t, 1)), alone(t, cfg, fixture.Fleet(t, 2)))
 	assert.Equal(t, http.StatusOK, get(e).Code)
 
-	other := stack(t, cfg, fleet(t, 2))
+	other := fixture.Stack(t, cfg, fixture.Fleet(t, 2))
 	a := other.Admit(t.Context(), &seawall.Request{})
 	b := other.Admit(t.Context(), &seawall.Request{})
 	assert.Equal(t, "fleetshed", problemOf(t, get(e)).Limiter)
 	a.Done(context.Background())
 	b.Done(context.Background())
 
-	c := stack(t, cfg, slots(t, 1)).Admit(t.Context(), &seawall.Request{Key: client()})
+	c := fixture.Stack(t, cfg, fixture.Slots(t, 1)).Admit(t.Context(), &seawall.Request{Key: client()})
 	assert.Equal(t, "concurrency", problemOf(t, get(e)).Limiter)
 	c.Done(context.Background())
 
 	assert.Equal(t, http.StatusOK, get(e).Code, "the earlier middlewares gave back what the refused requests held")
 	assert.Equal(t, "ratelimit", problemOf(t, get(e)).Limiter, "but what was spent is spent")
-	drown(t, w, 2)
+	fixture.Drown(t, w, 2)
 	assert.Equal(t, "workershed", problemOf(t, get(e)).Limiter)
 }
 
 func TestOneByOneEachAsksTheStoreAndAStackOnce(t *testing.T) {
-	layers := []seawall.Layer{rate(t, policy("api", 9)), slots(t, 1), fleet(t, 2)}
-	store := &counting{Store: memory(t, nil)}
+	layers := []seawall.Layer{fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 1), fixture.Fleet(t, 2)}
+	store := &counting{Store: fixture.Memory(t, nil)}
 	var all []echo.MiddlewareFunc
 	for _, l := range layers {
 		all = append(all, alone(t, seawall.Config{Store: store}, l))
 	}
 	get(serving(all...))
 	assert.EqualValues(t, 3, store.asked.Load())
-	get(behind(t, seawall.Config{Store: store}, append(layers, workers(t, 1))...))
+	get(behind(t, seawall.Config{Store: store}, append(layers, fixture.Workers(t, 1))...))
 	assert.EqualValues(t, 4, store.asked.Load())
 }
 
 func TestMountedTwiceIsEvaluatedOnce(t *testing.T) {
-	cfg := seawall.Config{Store: memory(t, nil)}
-	shedder := workers(t, 2)
+	cfg := seawall.Config{Store: fixture.Memory(t, nil)}
+	shedder := fixture.Workers(t, 2)
 	for name, layer := range map[string]seawall.Layer{
-		"ratelimit": rate(t, policy("api", 1)), "concurrency": slots(t, 1), "fleetshed": fleet(t, 1),
+		"ratelimit": fixture.Rate(t, fixture.Policy("api", 1)), "concurrency": fixture.Slots(t, 1), "fleetshed": fixture.Fleet(t, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			once := alone(t, cfg, layer)
@@ -144,8 +145,8 @@ func TestAStackMayStandAnywhere(t *testing.T) {
 }
 
 func TestSkippedRequestsAreNotSeawallsBusiness(t *testing.T) {
-	store := &counting{Store: memory(t, nil)}
-	e := serving(mounted(stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1))), middleware.Config{
+	store := &counting{Store: fixture.Memory(t, nil)}
+	e := serving(mounted(fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("api", 1))), middleware.Config{
 		Skipper:  func(c echo.Context) bool { return c.Path() == "/healthz" },
 		Identify: func(c identity.Call, r *seawall.Request) error { r.Key = client(); return nil },
 	}))
@@ -167,7 +168,7 @@ func TestUnmatchedRoutesAreLimitedToo(t *testing.T) {
 		return nil
 	}}
 	e := echo.New()
-	e.Use(mounted(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 2))), seen))
+	e.Use(mounted(fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 2))), seen))
 	e.GET("/v1/charges/:id", ok)
 	w := send(e, http.MethodGet, "/secret/4711")
 	assert.Equal(t, http.StatusNotFound, w.Code)
@@ -179,22 +180,22 @@ func TestUnmatchedRoutesAreLimitedToo(t *testing.T) {
 }
 
 func TestConstructorsSayWhatIsMissing(t *testing.T) {
-	_, err := middleware.RateLimitConfig{Layer: rate(t, policy("api", 1))}.ToMiddleware()
+	_, err := middleware.RateLimitConfig{Layer: fixture.Rate(t, fixture.Policy("api", 1))}.ToMiddleware()
 	require.ErrorContains(t, err, "Store")
 	_, err = middleware.RateLimitConfig{}.ToMiddleware()
 	require.ErrorContains(t, err, "nil *ratelimit.Limiter")
-	_, err = middleware.WorkerShedConfig{Layer: workers(t, 1), Engine: seawall.Config{Wait: -1}}.ToMiddleware()
+	_, err = middleware.WorkerShedConfig{Layer: fixture.Workers(t, 1), Engine: seawall.Config{Wait: -1}}.ToMiddleware()
 	require.ErrorContains(t, err, "Wait")
 	_, err = middleware.StackConfig{}.ToMiddleware()
 	require.EqualError(t, err, "middleware: the Stack is nil; want one from seawall.New", "it would serve, unprotected, for ever")
 	for name, short := range map[string]func(){
 		"Stack":                 func() { middleware.Stack(nil) },
 		"StackWithConfig":       func() { middleware.StackWithConfig(middleware.StackConfig{}) },
-		"RateLimit":             func() { middleware.RateLimit(nil, memory(t, nil)) },
+		"RateLimit":             func() { middleware.RateLimit(nil, fixture.Memory(t, nil)) },
 		"RateLimitWithConfig":   func() { middleware.RateLimitWithConfig(middleware.RateLimitConfig{}) },
-		"Concurrency":           func() { middleware.Concurrency(slots(t, 1), nil) },
+		"Concurrency":           func() { middleware.Concurrency(fixture.Slots(t, 1), nil) },
 		"ConcurrencyWithConfig": func() { middleware.ConcurrencyWithConfig(middleware.ConcurrencyConfig{}) },
-		"FleetShed":             func() { middleware.FleetShed(fleet(t, 1), nil) },
+		"FleetShed":             func() { middleware.FleetShed(fixture.Fleet(t, 1), nil) },
 		"FleetShedWithConfig":   func() { middleware.FleetShedWithConfig(middleware.FleetShedConfig{}) },
 		"WorkerShed":            func() { middleware.WorkerShed(nil) },
 		"WorkerShedWithConfig":  func() { middleware.WorkerShedWithConfig(middleware.WorkerShedConfig{}) },
@@ -204,14 +205,14 @@ func TestConstructorsSayWhatIsMissing(t *testing.T) {
 }
 
 func TestTheShortFormsWork(t *testing.T) {
-	store := memory(t, nil)
-	limits := rate(t, policy("api", 1))
+	store := fixture.Memory(t, nil)
+	limits := fixture.Rate(t, fixture.Policy("api", 1))
 	for name, mw := range map[string]echo.MiddlewareFunc{
-		"Stack":       middleware.Stack(stack(t, seawall.Config{Store: store}, rate(t, policy("stack", 1)))),
+		"Stack":       middleware.Stack(fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("stack", 1)))),
 		"RateLimit":   middleware.RateLimit(limits, store),
-		"Concurrency": middleware.Concurrency(slots(t, 1), store),
-		"FleetShed":   middleware.FleetShed(fleet(t, 2), store),
-		"WorkerShed":  middleware.WorkerShed(workers(t, 2)),
+		"Concurrency": middleware.Concurrency(fixture.Slots(t, 1), store),
+		"FleetShed":   middleware.FleetShed(fixture.Fleet(t, 2), store),
+		"WorkerShed":  middleware.WorkerShed(fixture.Workers(t, 2)),
 	} {
 		e := serving(mw)
 		assert.Equal(t, http.StatusOK, get(e).Code, name)

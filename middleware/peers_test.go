@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/internal/redistest"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store/redisstore"
@@ -26,11 +27,11 @@ import (
 // TestPeer_<system>_<what is right>.
 
 // peerAPI is an API behind one quota for each caller, by a clock that is at an odd time.
-func peerAPI(t *testing.T, quota ratelimit.Quota) (*echo.Echo, *clock) {
+func peerAPI(t *testing.T, quota ratelimit.Quota) (*echo.Echo, *fixture.Clock) {
 	t.Helper()
-	c := new(clock)
-	c.after(81 * time.Millisecond)
-	return behind(t, seawall.Config{Store: memory(t, c)}, rate(t, ratelimit.Policy{Name: "api", Quota: quota})), c
+	c := new(fixture.Clock)
+	c.Step(81 * time.Millisecond)
+	return behind(t, seawall.Config{Store: fixture.Memory(t, c)}, fixture.Rate(t, ratelimit.Policy{Name: "api", Quota: quota})), c
 }
 
 // peerQuotas are limit per window in each algorithm.
@@ -69,7 +70,7 @@ func waitOf(t *testing.T, w *httptest.ResponseRecorder) int64 {
 func TestPeer_redis_rate_whatNeverFitsHasNoRetryAfter(t *testing.T) { // 3
 	p := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(10), 10)}
 	p.Cost = func(*seawall.Request) int64 { return 20 }
-	w := get(behind(t, seawall.Config{Store: memory(t, nil)}, rate(t, p)))
+	w := get(behind(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, p)))
 	assert.Equal(t, http.StatusTooManyRequests, w.Code)
 	assert.NotContains(t, w.Header(), "Retry-After")
 	assert.Zero(t, problemOf(t, w).RetryAfter)
@@ -82,9 +83,9 @@ func TestPeer_redis_cell_whoObeysRetryAfterIsServed(t *testing.T) { // 37
 				e, c := peerAPI(t, quota)
 				for range 5 {
 					wait := waitOf(t, drain(t, e))
-					c.after(time.Duration(wait) * time.Second)
+					c.Step(time.Duration(wait) * time.Second)
 					require.Equal(t, http.StatusOK, get(e).Code, "%v: after %d s", quota, wait)
-					c.after(333 * time.Millisecond)
+					c.Step(333 * time.Millisecond)
 				}
 			}
 		}
@@ -100,7 +101,7 @@ func TestPeer_flask_limiter_retryAfterIsAtLeastOne(t *testing.T) { // 38
 			if i%50 == 49 {
 				step = -time.Hour // the clock steps back
 			}
-			c.after(step)
+			c.Step(step)
 			if w := get(e); w.Code == http.StatusTooManyRequests {
 				refused++
 				assert.LessOrEqual(t, waitOf(t, w), int64(121), "%v", quota)
@@ -127,7 +128,7 @@ func TestPeer_httprate_anIntervalBelowASecondIsRoundedUp(t *testing.T) { // 40
 	e, c := peerAPI(t, ratelimit.TokenBucket(ratelimit.Rate{Count: 1, Per: 500 * time.Millisecond}, 1))
 	for range 3 {
 		assert.EqualValues(t, 1, waitOf(t, drain(t, e)))
-		c.after(400 * time.Millisecond)
+		c.Step(400 * time.Millisecond)
 	}
 }
 
@@ -143,7 +144,7 @@ func TestPeer_httprate_retryAfterIsUntilTheNextTokenNotTheWholeWindow(t *testing
 		e, c := peerAPI(t, k.quota)
 		if name != "bucket" {
 			require.Equal(t, http.StatusOK, get(e).Code)
-			c.after(45 * time.Minute)
+			c.Step(45 * time.Minute)
 		}
 		assert.Equal(t, k.wait, waitOf(t, drain(t, e)), name)
 	}
@@ -155,9 +156,9 @@ func TestPeer_ulule_whoWaitsForTheResetIsServed(t *testing.T) { // 41
 			e, c := peerAPI(t, quota)
 			for range 5 {
 				_, limits := quotas(t, drain(t, e), limitField)
-				c.after(time.Duration(limits[0]["t"]) * time.Second)
+				c.Step(time.Duration(limits[0]["t"]) * time.Second)
 				require.Equal(t, http.StatusOK, get(e).Code, "%v: after %d s", quota, limits[0]["t"])
-				c.after(919 * time.Millisecond)
+				c.Step(919 * time.Millisecond)
 			}
 		}
 	}
@@ -205,7 +206,7 @@ func (panicking) Release(context.Context, ...seawall.Lease) error { panic("drive
 
 // failing is a policy that fails in the given way.
 func failing(f seawall.Failure) ratelimit.Policy {
-	p := policy("api", 100)
+	p := fixture.Policy("api", 100)
 	p.OnFailure = f
 	return p
 }
@@ -230,7 +231,7 @@ func TestPeer_httprate_withoutRedisTheAPIBootsAndServes(t *testing.T) { // 45
 		_ = s.Close(ctx)
 	})
 	for f, code := range answers {
-		e := behind(t, seawall.Config{Store: s}, rate(t, failing(f)), slots(t, 100))
+		e := behind(t, seawall.Config{Store: s}, fixture.Rate(t, failing(f)), fixture.Slots(t, 100))
 		began := time.Now()
 		for range 20 {
 			w := get(e)
@@ -240,14 +241,14 @@ func TestPeer_httprate_withoutRedisTheAPIBootsAndServes(t *testing.T) { // 45
 		assert.Less(t, time.Since(began), 10*time.Second, "%v: 20 requests, none of which hangs for 5 s", f)
 	}
 	server.Restart(t)
-	e := behind(t, seawall.Config{Store: s, WaitClosed: 5 * time.Second}, rate(t, failing(seawall.FailClosed)))
+	e := behind(t, seawall.Config{Store: s, WaitClosed: 5 * time.Second}, fixture.Rate(t, failing(seawall.FailClosed)))
 	require.Eventually(t, func() bool { return get(e).Code == http.StatusOK }, 15*time.Second, 5*time.Millisecond, "and finds it")
 }
 
 func TestPeer_firecrawl_aStoreErrorIsAnsweredByThePolicy(t *testing.T) { // 46
-	for name, s := range map[string]seawall.Store{"error": broken{errors.New("gone")}, "hangs": stuck{}} {
+	for name, s := range map[string]seawall.Store{"error": fixture.Broken{Err: errors.New("gone")}, "hangs": stuck{}} {
 		for f, code := range answers {
-			e := behind(t, seawall.Config{Store: s}, rate(t, failing(f)))
+			e := behind(t, seawall.Config{Store: s}, fixture.Rate(t, failing(f)))
 			began := time.Now()
 			for range 5 {
 				w := get(e)
@@ -263,7 +264,7 @@ func TestPeer_firecrawl_aStoreErrorIsAnsweredByThePolicy(t *testing.T) { // 46
 
 func TestPeer_echo_aStoreErrorIsNot429(t *testing.T) { // 46
 	for f, code := range answers {
-		w := get(behind(t, seawall.Config{Store: broken{errors.New("gone")}}, rate(t, failing(f)), slots(t, 1)))
+		w := get(behind(t, seawall.Config{Store: fixture.Broken{Err: errors.New("gone")}}, fixture.Rate(t, failing(f)), fixture.Slots(t, 1)))
 		assert.Equal(t, code, w.Code, "%v", f)
 		if code == http.StatusServiceUnavailable {
 			assert.Equal(t, capacity, problemOf(t, w).Type, "no quota was exceeded")
@@ -272,9 +273,9 @@ func TestPeer_echo_aStoreErrorIsNot429(t *testing.T) { // 46
 }
 
 func TestPeer_ulule_noDefaultPanicsOnAStoreError(t *testing.T) { // 48
-	for name, s := range map[string]seawall.Store{"error": broken{errors.New("gone")}, "panic": panicking{}} {
+	for name, s := range map[string]seawall.Store{"error": fixture.Broken{Err: errors.New("gone")}, "panic": panicking{}} {
 		for f, code := range answers {
-			e := behind(t, seawall.Config{Store: s}, rate(t, failing(f)), slots(t, 5)) // zero configs
+			e := behind(t, seawall.Config{Store: s}, fixture.Rate(t, failing(f)), fixture.Slots(t, 5)) // zero configs
 			require.NotPanics(t, func() {
 				for range 10 {
 					assert.Equal(t, code, get(e).Code, "%s, %v", name, f)

@@ -7,12 +7,14 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/ratelimit"
 )
@@ -45,24 +47,24 @@ func refused(t *testing.T) map[string]*echo.Echo {
 	mounted := func(s *seawall.Stack) *echo.Echo { return serving(mounted(s, middleware.Config{})) }
 	all := map[string]*echo.Echo{}
 
-	all["ratelimit"] = behind(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1)))
+	all["ratelimit"] = behind(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1)))
 	require.Equal(t, http.StatusOK, get(all["ratelimit"]).Code)
 
-	s := stack(t, seawall.Config{Store: memory(t, nil)}, slots(t, 1))
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Slots(t, 1))
 	hold(t, s, client())
 	all["concurrency"] = mounted(s)
 
-	s = stack(t, seawall.Config{Store: memory(t, nil)}, fleet(t, 1))
+	s = fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Fleet(t, 1))
 	hold(t, s, seawall.NewKey("somebody"))
 	all["fleetshed"] = mounted(s)
 
-	w := workers(t, 1)
-	drown(t, w, 1)
+	w := fixture.Workers(t, 1)
+	fixture.Drown(t, w, 1)
 	all["workershed"] = behind(t, seawall.Config{}, w)
 
-	closed := policy("login", 1)
+	closed := fixture.Policy("login", 1)
 	closed.OnFailure = seawall.FailClosed
-	all["unavailable"] = behind(t, seawall.Config{Store: broken{errors.New("gone")}}, rate(t, closed))
+	all["unavailable"] = behind(t, seawall.Config{Store: fixture.Broken{Err: errors.New("gone")}}, fixture.Rate(t, closed))
 	return all
 }
 
@@ -101,27 +103,27 @@ func TestEveryCauseSaysWhatToDo(t *testing.T) {
 }
 
 func TestTheWaitIsRoundedUp(t *testing.T) {
-	c := new(clock)
+	c := new(fixture.Clock)
 	slow := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.Rate{Count: 2, Per: 5e9}, 1)} // a token in 2.5 s
-	e := behind(t, seawall.Config{Store: memory(t, c)}, rate(t, slow))
+	e := behind(t, seawall.Config{Store: fixture.Memory(t, c)}, fixture.Rate(t, slow))
 	get(e)
 	for _, step := range []struct {
 		after int64
 		wait  string
 	}{{0, "3"}, {499_999_000, "3"}, {1000, "2"}, {1_999_000_000, "1"}} {
-		c.nanos.Add(step.after)
+		c.Step(time.Duration(step.after))
 		w := get(e)
 		assert.Equal(t, http.StatusTooManyRequests, w.Code)
 		assert.Equal(t, step.wait, w.Header().Get("Retry-After"))
 	}
-	c.after(1e6)
+	c.Step(1e6)
 	assert.Equal(t, http.StatusOK, get(e).Code)
 }
 
 func TestACostThatNeverFitsHasNoRetryAfter(t *testing.T) {
-	heavy := policy("api", 3)
+	heavy := fixture.Policy("api", 3)
 	heavy.Cost = func(*seawall.Request) int64 { return 4 }
-	e := behind(t, seawall.Config{Store: memory(t, nil)}, rate(t, heavy))
+	e := behind(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, heavy))
 	w := get(e)
 	assert.Equal(t, http.StatusTooManyRequests, w.Code)
 	assert.NotContains(t, w.Header(), "Retry-After")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/guard"
 	"github.com/seawall-go/seawall/middleware/identity"
@@ -20,7 +21,7 @@ import (
 // limited mounts a bucket of one token a second.
 func limited(t *testing.T) echo.MiddlewareFunc {
 	t.Helper()
-	s := stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1)))
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1)))
 	return mounted(s, middleware.Config{})
 }
 
@@ -110,7 +111,7 @@ func TestACustomErrorHandlerRendersRefusals(t *testing.T) {
 
 func TestWhatIsNotARefusalIsLeftAlone(t *testing.T) {
 	e := echo.New()
-	e.Use(mounted(stack(t, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 9))), middleware.Config{}))
+	e.Use(mounted(fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 9))), middleware.Config{}))
 	e.GET("/", func(echo.Context) error { return errors.New("of the handler") })
 	e.GET("/json", func(c echo.Context) error { return c.JSON(http.StatusOK, 1) })
 
@@ -145,10 +146,10 @@ func TestARefusalNeitherRunsTheHandlerNorReadsTheBody(t *testing.T) {
 }
 
 func TestAFailingIdentifyAnswersAndAsksNobody(t *testing.T) {
-	store := &counting{Store: memory(t, nil)}
+	store := &counting{Store: fixture.Memory(t, nil)}
 	ran := false
 	e := echo.New()
-	e.Use(mounted(stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1))), middleware.Config{
+	e.Use(mounted(fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("api", 1))), middleware.Config{
 		Identify: func(identity.Call, *seawall.Request) error { return echo.ErrUnauthorized },
 	}))
 	e.GET("/", func(echo.Context) error { ran = true; return nil })

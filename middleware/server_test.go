@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 )
 
 // releasing is a store that tells when leases have been released.
@@ -32,7 +33,7 @@ func (s releasing) Release(ctx context.Context, leases ...seawall.Lease) error {
 // realServer serves GET / with a handler behind one slot per layer.
 func realServer(t *testing.T, handler echo.HandlerFunc) (*httptest.Server, *single, releasing) {
 	t.Helper()
-	store := releasing{memory(t, nil), make(chan struct{}, 100)}
+	store := releasing{fixture.Memory(t, nil), make(chan struct{}, 100)}
 	s := newSingle(t, store)
 	e := echo.New()
 	e.Use(s.mw)

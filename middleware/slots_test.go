@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/telemetry"
@@ -28,9 +29,9 @@ type single struct {
 
 func newSingle(t *testing.T, store seawall.Store) *single {
 	t.Helper()
-	s := &single{workers: workers(t, 1), metrics: prometheus.NewPedanticRegistry()}
+	s := &single{workers: fixture.Workers(t, 1), metrics: prometheus.NewPedanticRegistry()}
 	tel := observing(t, telemetry.Config{Registerer: s.metrics})
-	s.mw = mounted(stack(t, seawall.Config{Store: store, Observer: tel}, slots(t, 1), fleet(t, 1), s.workers), middleware.Config{})
+	s.mw = mounted(fixture.Stack(t, seawall.Config{Store: store, Observer: tel}, fixture.Slots(t, 1), fixture.Fleet(t, 1), s.workers), middleware.Config{})
 	return s
 }
 
@@ -75,7 +76,7 @@ func TestSlotsAreGivenBackHoweverTheHandlerEnds(t *testing.T) {
 		"a middleware between fails":       {nil, []echo.MiddlewareFunc{fails}, ok, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSingle(t, memory(t, nil))
+			s := newSingle(t, fixture.Memory(t, nil))
 			e := echo.New()
 			e.Use(append(append(c.outside, s.mw), c.inside...)...)
 			held := 0
@@ -108,7 +109,7 @@ func TestSlotsAreGivenBackHoweverTheHandlerEnds(t *testing.T) {
 }
 
 func TestAHandlersPanicIsNotSwallowed(t *testing.T) {
-	s := newSingle(t, memory(t, nil))
+	s := newSingle(t, fixture.Memory(t, nil))
 	e := echo.New()
 	e.Use(s.mw)
 	e.GET("/", func(echo.Context) error { panic("boom") })
@@ -117,7 +118,7 @@ func TestAHandlersPanicIsNotSwallowed(t *testing.T) {
 }
 
 func TestRefusedRequestsHoldNothing(t *testing.T) {
-	s := newSingle(t, memory(t, nil))
+	s := newSingle(t, fixture.Memory(t, nil))
 	e := echo.New()
 	e.Use(s.mw)
 	e.GET("/", func(c echo.Context) error {
@@ -132,7 +133,7 @@ func TestRefusedRequestsHoldNothing(t *testing.T) {
 }
 
 func TestAPanicWhileIdentifyingHoldsNothing(t *testing.T) {
-	st := stack(t, seawall.Config{Store: memory(t, nil)}, slots(t, 1))
+	st := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Slots(t, 1))
 	e := serving(quietRecover(), mounted(st, middleware.Config{
 		Identify: func(c identity.Call, r *seawall.Request) error {
 			if r.Key = client(); c.Request().FormValue("panic") != "" {

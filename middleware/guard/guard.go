@@ -52,7 +52,7 @@ func New(s *seawall.Stack, cfg Config) (*Guard, error) {
 		return nil, errors.New("the Stack is nil; want one from seawall.New")
 	}
 	if cfg.Headers > NoHeaders {
-		return nil, fmt.Errorf("Headers is %d; want Draft11, Draft07, XRateLimit or NoHeaders", cfg.Headers)
+		return nil, fmt.Errorf("Config.Headers is %d; want Draft11, Draft07, XRateLimit or NoHeaders", cfg.Headers)
 	}
 	g := &Guard{stack: s, identify: cfg.Identify, classify: cfg.Classify, headers: cfg.Headers, log: cfg.Logger}
 	if g.log == nil {
@@ -60,10 +60,10 @@ func New(s *seawall.Stack, cfg Config) (*Guard, error) {
 	}
 	var err error
 	if g.tiers, err = tiersOf(cfg.Tiers); err != nil {
-		return nil, fmt.Errorf("Tiers: %w", err)
+		return nil, fmt.Errorf("Config.Tiers: %w", err)
 	}
 	if g.longLived, err = identity.RouteSet(cfg.LongLived); err != nil {
-		return nil, fmt.Errorf("LongLived: %w", err)
+		return nil, fmt.Errorf("Config.LongLived: %w", err)
 	}
 	if g.identify == nil {
 		h, err := identity.NewHasher(identity.Config{Shared: s, Logger: g.log})

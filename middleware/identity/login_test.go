@@ -54,7 +54,7 @@ func TestJSONMember(t *testing.T) {
 	find := identity.JSONMember("account")
 	for body, want := range map[string]string{
 		`{"account":"alice"}`:                              "alice",
-		` {"password":{"account":"x"},"account":"alice"} `: "alice",
+		"\n"+`{"password":{"account":"x"},"account":"alice"}`: "alice",
 		`{"Account":"alice"}`:                              "alice", // many decoders take it
 		`{"acc\u006funt":"alice"}`:                         "alice",
 		`{"account":null}`:                                 "",

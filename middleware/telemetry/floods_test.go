@@ -1,4 +1,4 @@
-package middleware_test
+package telemetry_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/memstore"
@@ -35,7 +36,7 @@ func TestAMillionFailuresAreFewLines(t *testing.T) {
 		})
 		require.NoError(t, err)
 		tel := observing(t, telemetry.Config{Registerer: prometheus.NewRegistry(), Logger: slog.New(log)})
-		s := stack(t, seawall.Config{Store: both, Observer: tel}, rate(t, policy("api", 9)), slots(t, 2))
+		s := fixture.Stack(t, seawall.Config{Store: both, Observer: tel}, fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 2))
 		began, failures := time.Now(), 0
 		for time.Since(began) < 10*time.Second {
 			for range 50 {

@@ -1,4 +1,4 @@
-package middleware_test
+package telemetry_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
@@ -93,11 +94,11 @@ func TestOneLineASecondForAllGoroutines(t *testing.T) {
 func TestASuccessLogsNothing(t *testing.T) {
 	log := &lines{}
 	tel := observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
-	e := behind(t, seawall.Config{Store: memory(t, nil), Observer: tel}, rate(t, policy("api", 1)), slots(t, 1))
+	e := behind(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: tel}, fixture.Rate(t, fixture.Policy("api", 1)), fixture.Slots(t, 1))
 	get(e)
 	get(e) // a refusal is no failure
 	assert.Empty(t, log.all)
-	get(behind(t, seawall.Config{Store: broken{because("oom")}, Observer: tel}, slots(t, 1)))
+	get(behind(t, seawall.Config{Store: fixture.Broken{Err: because("oom")}, Observer: tel}, fixture.Slots(t, 1)))
 	require.Len(t, log.all, 1)
 	assert.Equal(t, "oom", log.all[0]["reason"])
 }

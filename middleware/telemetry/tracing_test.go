@@ -1,4 +1,4 @@
-package middleware_test
+package telemetry_test
 
 import (
 	"net/http"
@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/seawall-go/seawall"
-	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 )
@@ -35,9 +35,7 @@ func traced(t *testing.T, sampler sdktrace.Sampler, cfg seawall.Config, layers .
 			return next(c)
 		}
 	}
-	e := serving(server, mounted(stack(t, cfg, layers...), middleware.Config{
-		Identify: hasher().ByAPIKey(identity.APIKey{}),
-	}))
+	e := serving(server, mounted(t, fixture.Stack(t, cfg, layers...), hasher(t).ByAPIKey(identity.APIKey{})))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.Header.Set("Authorization", "Bearer sk_live_canary")
 	do(e, r)
@@ -56,8 +54,8 @@ func attributes(s tracetest.SpanStub) map[string]any {
 
 func TestDecisionsAreAttributesOfTheServerSpan(t *testing.T) {
 	spans := traced(t, sdktrace.AlwaysSample(), seawall.Config{
-		Store: memory(t, nil), Modes: seawall.Fixed{"concurrency": seawall.LogOnly},
-	}, rate(t, policy("api", 1)), slots(t, 1), fleet(t, 1), workers(t, 1))
+		Store: fixture.Memory(t, nil), Modes: seawall.Fixed{"concurrency": seawall.LogOnly},
+	}, fixture.Rate(t, fixture.Policy("api", 1)), fixture.Slots(t, 1), fixture.Fleet(t, 1), fixture.Workers(t, 1))
 	require.Len(t, spans, 2)
 	store, server := spans[0], spans[1]
 	assert.Equal(t, map[string]any{
@@ -75,9 +73,9 @@ func TestDecisionsAreAttributesOfTheServerSpan(t *testing.T) {
 }
 
 func TestARefusalIsNoErrorOfTheStore(t *testing.T) {
-	heavy := policy("api", 1)
+	heavy := fixture.Policy("api", 1)
 	heavy.Cost = func(*seawall.Request) int64 { return 2 }
-	spans := traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: memory(t, nil)}, rate(t, heavy))
+	spans := traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, heavy))
 	require.Len(t, spans, 2)
 	assert.Equal(t, codes.Unset, spans[0].Status.Code)
 	assert.Equal(t, "denied", attributes(spans[1])["seawall.ratelimit.outcome"])
@@ -85,7 +83,7 @@ func TestARefusalIsNoErrorOfTheStore(t *testing.T) {
 
 func TestAFailedStoreCallIsAnErrorOfItsSpanOnly(t *testing.T) {
 	for err, reason := range map[error]string{because("oom"): "oom", because("sk_live_canary"): "error"} {
-		spans := traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: broken{err}}, rate(t, policy("api", 1)))
+		spans := traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: fixture.Broken{Err: err}}, fixture.Rate(t, fixture.Policy("api", 1)))
 		require.Len(t, spans, 2)
 		assert.Equal(t, map[string]any{"seawall.checks": int64(1), "error.type": reason}, attributes(spans[0]))
 		assert.Equal(t, sdktrace.Status{Code: codes.Error, Description: reason}, spans[0].Status)
@@ -95,9 +93,9 @@ func TestAFailedStoreCallIsAnErrorOfItsSpanOnly(t *testing.T) {
 }
 
 func TestALocalRefusalHasNoStoreSpan(t *testing.T) {
-	w := workers(t, 1)
-	drown(t, w, 1)
-	spans := traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1)), w)
+	w := fixture.Workers(t, 1)
+	fixture.Drown(t, w, 1)
+	spans := traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1)), w)
 	require.Len(t, spans, 1)
 	assert.Equal(t, "denied", attributes(spans[0])["seawall.workershed.outcome"])
 	assert.Equal(t, "skipped", attributes(spans[0])["seawall.ratelimit.outcome"])
@@ -115,19 +113,19 @@ func (d dropping) ShouldSample(sdktrace.SamplingParameters) sdktrace.SamplingRes
 
 func TestWithoutARecordingSpanNothingIsTraced(t *testing.T) {
 	started := 0
-	assert.Empty(t, traced(t, dropping{&started}, seawall.Config{Store: memory(t, nil)}, rate(t, policy("api", 1))))
+	assert.Empty(t, traced(t, dropping{&started}, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1))))
 	assert.Equal(t, 1, started, "the server's own")
 	reg := prometheus.NewPedanticRegistry()
 	e := behind(t, seawall.Config{
-		Store: memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg}),
-	}, rate(t, policy("api", 1)))
+		Store: fixture.Memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg}),
+	}, fixture.Rate(t, fixture.Policy("api", 1)))
 	assert.Equal(t, http.StatusOK, get(e).Code, "no tracer at all")
 }
 
 func TestNoCallerIsInTheSpans(t *testing.T) {
-	key := hasher().Key("key", "sk_live_canary").String()
-	for _, store := range []seawall.Store{memory(t, nil), broken{because("sk_live_canary")}} {
-		for _, s := range traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: store}, rate(t, policy("api", 1)), slots(t, 1)) {
+	key := hasher(t).Key("key", "sk_live_canary").String()
+	for _, store := range []seawall.Store{fixture.Memory(t, nil), fixture.Broken{Err: because("sk_live_canary")}} {
+		for _, s := range traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("api", 1)), fixture.Slots(t, 1)) {
 			all := append([]attribute.KeyValue{attribute.String("", s.Name), attribute.String("", s.Status.Description)}, s.Attributes...)
 			for _, kv := range all {
 				assert.NotContains(t, kv.Value.String(), "canary", kv.Key)

@@ -1,4 +1,4 @@
-package middleware_test
+package telemetry_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
-	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
@@ -101,8 +101,8 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			reg := prometheus.NewPedanticRegistry()
 			e := behind(t, seawall.Config{
-				Store: memory(t, nil), Modes: c.modes, Observer: observing(t, telemetry.Config{Registerer: reg}),
-			}, rate(t, policy("api", 2)), slots(t, 5), fleet(t, 5), workers(t, 5))
+				Store: fixture.Memory(t, nil), Modes: c.modes, Observer: observing(t, telemetry.Config{Registerer: reg}),
+			}, fixture.Rate(t, fixture.Policy("api", 2)), fixture.Slots(t, 5), fixture.Fleet(t, 5), fixture.Workers(t, 5))
 			for range 5 {
 				get(e)
 			}
@@ -125,10 +125,10 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 
 func TestInflightWhileAHandlerRuns(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	s := stack(t, seawall.Config{Store: memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg})},
-		rate(t, policy("api", 9)), slots(t, 2), fleet(t, 2), workers(t, 2))
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg})},
+		fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 2), fixture.Fleet(t, 2), fixture.Workers(t, 2))
 	e := echo.New()
-	e.Use(mounted(s, middleware.Config{}))
+	e.Use(mounted(t, s, nil))
 	e.GET("/", func(echo.Context) error {
 		assert.Equal(t, map[string]float64{"concurrency": 1, "fleetshed": 1, "workershed": 1}, series(t, reg, "seawall_inflight"))
 		panic("boom")
@@ -144,7 +144,7 @@ func (b because) Error() string  { return "because " + string(b) }
 func (b because) Reason() string { return string(b) }
 
 func TestFallbackIsCountedByReason(t *testing.T) {
-	closed := policy("login", 1)
+	closed := fixture.Policy("login", 1)
 	closed.OnFailure = seawall.FailClosed
 	for _, c := range []struct {
 		err    error
@@ -166,11 +166,11 @@ func TestFallbackIsCountedByReason(t *testing.T) {
 		{because(""), "error"},
 	} {
 		reg := prometheus.NewPedanticRegistry()
-		cfg := seawall.Config{Store: broken{c.err}, Observer: observing(t, telemetry.Config{Registerer: reg, Logger: discard()})}
-		e := behind(t, cfg, rate(t, policy("api", 1), closed), slots(t, 1))
+		cfg := seawall.Config{Store: fixture.Broken{Err: c.err}, Observer: observing(t, telemetry.Config{Registerer: reg, Logger: discard()})}
+		e := behind(t, cfg, fixture.Rate(t, fixture.Policy("api", 1), closed), fixture.Slots(t, 1))
 		assert.Equal(t, http.StatusServiceUnavailable, get(e).Code)
 		cfg.Modes = seawall.Fixed{"ratelimit": seawall.LogOnly}
-		assert.Equal(t, http.StatusOK, get(behind(t, cfg, rate(t, closed))).Code, "log-only wins over failure policies")
+		assert.Equal(t, http.StatusOK, get(behind(t, cfg, fixture.Rate(t, closed))).Code, "log-only wins over failure policies")
 		assert.Equal(t, map[string]float64{
 			"ratelimit allowed api " + c.reason:         1,
 			"ratelimit denied login " + c.reason:        1,
@@ -219,10 +219,10 @@ func TestMetricsAreLintedAndComplete(t *testing.T) {
 
 func TestOneTelemetryServesStacksConcurrently(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	cfg := seawall.Config{Store: memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg})}
+	cfg := seawall.Config{Store: fixture.Memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg})}
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
-		e := behind(t, cfg, rate(t, policy(name, 1000)), slots(t, 1000))
+		e := behind(t, cfg, fixture.Rate(t, fixture.Policy(name, 1000)), fixture.Slots(t, 1000))
 		for range 2 {
 			wg.Go(func() {
 				for range 20 {

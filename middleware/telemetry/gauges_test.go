@@ -1,4 +1,4 @@
-package middleware_test
+package telemetry_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/flags"
-	"github.com/seawall-go/seawall/middleware"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 )
@@ -54,14 +54,14 @@ func (w *wrapper) Lapsed() uint64 { return w.lapsed }
 // decided without the store, since its error is err's.
 func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Request) {
 	t.Helper()
-	m, w := memory(t, nil), workers(t, 4)
+	m, w := fixture.Memory(t, nil), fixture.Workers(t, 4)
 	tel := observing(t, telemetry.Config{
 		Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), DenyCache: &wrapper{}, Breaker: &wrapper{}, Leases: &wrapper{}, Logger: discard(),
 	})
-	identify := middleware.Config{Identify: hasher().ByAPIKey(identity.APIKey{})}
-	layers := []seawall.Layer{rate(t, policy("api", 9)), slots(t, 2), fleet(t, 8), w}
-	good := serving(mounted(stack(t, seawall.Config{Store: m, Observer: tel}, layers...), identify))
-	bad := serving(mounted(stack(t, seawall.Config{Store: broken{because("sk_live_canary")}, Observer: tel}, layers...), identify))
+	identify := hasher(t).ByAPIKey(identity.APIKey{})
+	layers := []seawall.Layer{fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 2), fixture.Fleet(t, 8), w}
+	good := serving(mounted(t, fixture.Stack(t, seawall.Config{Store: m, Observer: tel}, layers...), identify))
+	bad := serving(mounted(t, fixture.Stack(t, seawall.Config{Store: fixture.Broken{Err: because("sk_live_canary")}, Observer: tel}, layers...), identify))
 	for _, r := range append(requests, httptest.NewRequest(http.MethodGet, "/", http.NoBody)) {
 		do(good, r)
 		do(bad, r)
@@ -70,14 +70,14 @@ func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Reques
 
 func TestGauges(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	m, w := memory(t, nil), workers(t, 4)
+	m, w := fixture.Memory(t, nil), fixture.Workers(t, 4)
 	observing(t, telemetry.Config{Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t)})
 	value := func(name string) float64 { return series(t, reg, name)[""] }
 	assert.Zero(t, value("seawall_fleet_capacity"), "nobody has announced workers")
 	assert.Equal(t, 1.0, value("seawall_instances"))
 	assert.Equal(t, 7.0, value("seawall_flag_errors_total"))
 
-	s := stack(t, seawall.Config{Store: m}, fleet(t, 8), w)
+	s := fixture.Stack(t, seawall.Config{Store: m}, fixture.Fleet(t, 8), w)
 	a := s.Admit(t.Context(), &seawall.Request{})
 	b := s.Admit(t.Context(), &seawall.Request{Tier: seawall.Critical})
 	assert.Equal(t, 8.0, value("seawall_fleet_capacity"))
@@ -124,7 +124,7 @@ func TestAFailedNewTelemetryLeavesNothingRegistered(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	inTheWay := prometheus.NewGauge(prometheus.GaugeOpts{Name: "seawall_instances", Help: "Of somebody else."})
 	require.NoError(t, reg.Register(inTheWay))
-	cfg := telemetry.Config{Registerer: reg, Fleet: memory(t, nil)}
+	cfg := telemetry.Config{Registerer: reg, Fleet: fixture.Memory(t, nil)}
 	_, err := telemetry.New(cfg)
 	require.Error(t, err)
 	n, err := testutil.GatherAndCount(reg)
@@ -137,7 +137,7 @@ func TestAFailedNewTelemetryLeavesNothingRegistered(t *testing.T) {
 func TestTheStoreHasAName(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	tel := observing(t, telemetry.Config{Registerer: reg, StoreName: "memory"})
-	get(behind(t, seawall.Config{Store: memory(t, nil), Observer: tel}, slots(t, 1)))
+	get(behind(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: tel}, fixture.Slots(t, 1)))
 	assert.Equal(t, map[string]float64{"memory": 1}, series(t, reg, "seawall_store_duration_seconds"))
 }
 
@@ -153,7 +153,7 @@ func TestNoCallerIsInTheScrape(t *testing.T) {
 	everything(t, reg, r, unmatched)
 	scrape := get(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})).Body.String()
 	require.Contains(t, scrape, `seawall_fallback_total{layer="concurrency"`)
-	h := hasher()
+	h := hasher(t)
 	for _, secret := range []string{
 		"canary", "203.0.113.", "198.51.100.", "192.0.2.",
 		h.Key("key", "sk_live_canary").String(), h.Key("addr", "198.51.100.77").String(),
