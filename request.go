@@ -40,6 +40,9 @@ type Request struct {
 	LongLived bool
 	// Cost is what a rate limit charges; zero is 1.
 	Cost int64
+	// Plan is the plan that the caller has, for policies that do not say otherwise: see ratelimit.Policy and
+	// concurrency.Policy. Empty is the ordinary one.
+	Plan string
 	// Authenticated tells whether Key stands for a caller whose identity was verified.
 	Authenticated bool
 

@@ -108,7 +108,7 @@ func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, er
 	}
 	unique := func(name string) error {
 		if names[name] {
-			return fmt.Errorf("seawall: %q is in the stack twice", name)
+			return fmt.Errorf("seawall: %q is in the stack twice; want the policies of one kind in one layer", name)
 		}
 		names[name] = true
 		return nil

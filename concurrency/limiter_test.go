@@ -34,7 +34,6 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		`policy "p": Routes[1] is "GET /"`:                      with(concurrency.Policy{Name: "p", MaxInFlight: 1, Routes: []string{"/", "GET /"}}),
 		`policy "p": Plans["big"] is -3; want at least 1`:       with(concurrency.Policy{Name: "p", MaxInFlight: 1, Plan: plan, Plans: map[string]int64{"big": -3}}),
 		`policy "p": Plans has "allow", which every policy has`: with(concurrency.Policy{Name: "p", MaxInFlight: 1, Plan: plan, Plans: map[string]int64{"allow": 3}}),
-		`policy "p": Plan is nil; want a function`:              with(concurrency.Policy{Name: "p", MaxInFlight: 1, Plans: map[string]int64{"big": 3}}),
 		`plan name "B"`:                                         with(concurrency.Policy{Name: "p", MaxInFlight: 1, Plan: plan, Plans: map[string]int64{"B": 3}}),
 		`policy "p": TTL is 2ms`:                                with(concurrency.Policy{Name: "p", MaxInFlight: 1, TTL: 2 * time.Millisecond}),
 		`policy "in-flight" is given twice`:                     {MaxInFlight: 1, Policies: []concurrency.Policy{{Name: "in-flight", MaxInFlight: 1}}},
@@ -227,4 +226,16 @@ func TestWeights(t *testing.T) {
 	assert.EqualValues(t, 7, shares)
 	s = seawall.State{}
 	assert.False(t, ask(weighted.Share(8, 9), 1, 1).Admitted, "no share")
+}
+
+// TestTheRequestsPlanCounts is about policies that do not say who has which plan.
+func TestTheRequestsPlanCounts(t *testing.T) {
+	l, err := concurrency.New(concurrency.Config{Policies: []concurrency.Policy{{Name: "p", MaxInFlight: 1, Plans: map[string]int64{"big": 3}}}})
+	require.NoError(t, err)
+	for plan, want := range map[string]int64{"": 1, "big": 3, "unknown": 1} {
+		checks := l.Plan(nil, &seawall.Request{Key: seawall.NewKey("a"), Plan: plan})
+		require.Len(t, checks, 1)
+		assert.Equal(t, want, checks[0].Rule.Result(seawall.Observation{}, true, true, seawall.Env{}, &checks[0]).Limit, plan)
+	}
+	assert.Empty(t, l.Plan(nil, &seawall.Request{Key: seawall.NewKey("a"), Plan: concurrency.PlanAllow}))
 }

@@ -39,7 +39,7 @@ type Policy struct {
 	// Plans are caps that some callers have instead, by names of the form of a policy's; at most 1000.
 	Plans map[string]int64
 	// Plan says which plan a request falls under: one of Plans, PlanAllow, or "" for MaxInFlight, for which an unknown
-	// name stands too. What a caller holds under another plan counts. Nil is MaxInFlight for all.
+	// name stands too. What a caller holds under another plan counts. Nil is Request.Plan.
 	Plan func(*seawall.Request) string
 	// TTL is how long the slots of an instance that died stay taken, 1 s to 1 h in whole milliseconds; zero is
 	// DefaultTTL. While instances with a longer and a shorter one run side by side, as in a deploy, the longer should be no
@@ -69,14 +69,15 @@ func (p *policy) check(r *seawall.Request) (c seawall.Check, ok bool) {
 	if p.Weight != nil {
 		c.Cost = max(1, p.Weight(r))
 	}
+	plan := r.Plan
 	if p.Plan != nil {
-		plan := p.Plan(r)
-		if plan == PlanAllow {
-			return c, false
-		}
-		if rule, known := p.plans[plan]; known {
-			c.Rule = rule
-		}
+		plan = p.Plan(r)
+	}
+	if plan == PlanAllow {
+		return c, false
+	}
+	if rule, known := p.plans[plan]; known {
+		c.Rule = rule
 	}
 	return c, !c.Key.IsZero()
 }
@@ -98,9 +99,6 @@ func (p Policy) resolve(waiting bool) (*policy, error) {
 	}
 	if len(p.Plans) > maxPlans {
 		return bad("Plans has %d plans; want at most %d", len(p.Plans), maxPlans)
-	}
-	if len(p.Plans) > 0 && p.Plan == nil {
-		return bad("Plan is nil; want a function that says who has which of the %d Plans", len(p.Plans))
 	}
 	res := &policy{Policy: p, limit: limit, plans: map[string]seawall.Rule{}}
 	if res.own, err = p.slots("MaxInFlight", p.MaxInFlight, waiting); err != nil {

@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -67,8 +68,8 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		`calendar: time of day is -1s; want`:              quota(ratelimit.FixedWindow(1, ratelimit.Daily().At(-time.Second))),
 		`policy "api": Callers is 3; want Everyone`:       change(func(p *ratelimit.Policy) { p.Callers = 3 }),
 		`policy "api": Routes[1] is ""; want a path`:      change(func(p *ratelimit.Policy) { p.Routes = []string{"/a", ""} }),
+		`policy "api": Routes[0] is "v1/a"; want`:         change(func(p *ratelimit.Policy) { p.Routes = []string{"v1/a"} }),
 		`policy "api": Routes[0] is "/a*b"; want`:         change(func(p *ratelimit.Policy) { p.Routes = []string{"/a*b"} }),
-		`policy "api": Plan is nil; want a function`:      change(func(p *ratelimit.Policy) { p.Plans = map[string]ratelimit.Quota{"gold": gold} }),
 		`policy "api": Plans has "block"`:                 plans(map[string]ratelimit.Quota{"block": gold}),
 		`policy "api": Plans["gold"]: burst is 0`:         plans(map[string]ratelimit.Quota{"gold": ratelimit.TokenBucket(ratelimit.PerSecond(1), 0)}),
 		`policy "api": seawall: plan name "Gold"`:         plans(map[string]ratelimit.Quota{"Gold": gold}),
@@ -236,4 +237,26 @@ func TestGarbageScaleCostsNothing(t *testing.T) {
 	set(math.NaN())
 	dst, request := make([]seawall.Check, 0, 4), &seawall.Request{Key: seawall.NewKey("a")}
 	assert.Zero(t, testing.AllocsPerRun(100, func() { dst = l.Plan(dst[:0], request) }))
+}
+
+// TestTheRequestsPlanCounts is about policies that do not say who has which plan.
+func TestTheRequestsPlanCounts(t *testing.T) {
+	l, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
+		{Name: "api", Quota: ratelimit.FixedWindow(1, ratelimit.Every(time.Hour)), Plans: map[string]ratelimit.Quota{"gold": ratelimit.FixedWindow(9, ratelimit.Every(time.Hour))}},
+		{Name: "own", Quota: ratelimit.FixedWindow(2, ratelimit.Every(time.Hour)), Plan: func(*seawall.Request) string { return "" }},
+	}})
+	require.NoError(t, err)
+	for plan, want := range map[string][]string{
+		"": {"api 1", "own 2"}, "gold": {"api 9", "own 2"}, "unknown": {"api 1", "own 2"}, ratelimit.PlanAllow: {"own 2"}, ratelimit.PlanBlock: {"api blocked", "own 2"},
+	} {
+		var got []string
+		for _, c := range l.Plan(nil, &seawall.Request{Key: seawall.NewKey("a"), Plan: plan}) {
+			limit := "blocked"
+			if rule, ok := c.Rule.(ratelimit.Rule); ok {
+				limit = fmt.Sprint(rule.Limit())
+			}
+			got = append(got, c.Limit.Policy()+" "+limit)
+		}
+		assert.Equal(t, want, got, plan)
+	}
 }

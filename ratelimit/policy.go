@@ -62,7 +62,7 @@ type Policy struct {
 	// Plan says which plan a request falls under: one of Plans, PlanAllow, PlanBlock, or "" for Quota, for which
 	// an unknown name stands too. It is asked on every request, so what it says counts from the next one on; what
 	// a caller has spent under another plan of the same kind counts, a bucket's debt as the time it takes to
-	// refill, but no longer than the new burst takes. Nil is Quota for all.
+	// refill, but no longer than the new burst takes. Nil is Request.Plan.
 	Plan func(*seawall.Request) string
 	// OnFailure says what happens when the store cannot be asked; zero is seawall.FailLocal.
 	OnFailure seawall.Failure
@@ -110,6 +110,7 @@ func (p *Policy) check(r *seawall.Request) (c seawall.Check, plan string, ok boo
 	if p.Cost != nil {
 		c.Cost = max(1, p.Cost(r))
 	}
+	plan = r.Plan
 	if p.Plan != nil {
 		plan = p.Plan(r)
 	}
@@ -134,9 +135,6 @@ func (p Policy) clone() (Policy, error) {
 	}
 	if len(p.Plans) > maxPlans {
 		return bad("Plans has %d plans; want at most %d", len(p.Plans), maxPlans)
-	}
-	if len(p.Plans) > 0 && p.Plan == nil {
-		return bad("Plan is nil; want a function that says who has which of the %d Plans", len(p.Plans))
 	}
 	plans := map[string]Quota{}
 	for name, q := range p.Plans {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"strings"
 	"unicode"
@@ -26,42 +28,40 @@ func Normalize(account string) string {
 	return strings.Join(strings.Fields(seen), " ")
 }
 
-// Account finds the account in the body of a login.
+// Account finds the account in the body of a login. An *Error is answered as it is, any other error with 400 and without
+// its text.
 type Account func(body []byte) (string, error)
 
 // JSONMember is the text of a member of a JSON object. A body that has the member twice, in whatever case, has none: the
 // handler might read the other one.
 func JSONMember(name string) Account {
+	wrong := &Error{http.StatusBadRequest, fmt.Sprintf("The body of a login must be a JSON object with one text %q.", name)}
 	return func(body []byte) (account string, err error) {
 		d := json.NewDecoder(bytes.NewReader(body))
 		if t, err := d.Token(); err != nil || t != json.Delim('{') {
-			return "", errors.New("not a JSON object")
+			return "", wrong
 		}
 		found := 0
 		for d.More() {
-			t, err := d.Token()
+			member, err := d.Token()
 			if err != nil {
-				return "", err
+				return "", wrong
 			}
 			var value json.RawMessage
 			if err := d.Decode(&value); err != nil {
-				return "", err
+				return "", wrong
 			}
-			if member, _ := t.(string); strings.EqualFold(member, name) {
+			if text, _ := member.(string); strings.EqualFold(text, name) {
 				found++
 				if err := json.Unmarshal(value, &account); err != nil {
-					return "", err
+					return "", wrong
 				}
 			}
 		}
-		if _, err := d.Token(); err != nil {
-			return "", err
-		}
-		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return "", errors.New("more than a JSON object")
-		}
-		if found > 1 {
-			return "", errors.New("the member is there twice")
+		_, end := d.Token()
+		_, after := d.Token()
+		if end != nil || !errors.Is(after, io.EOF) || found != 1 || account == "" {
+			return "", wrong
 		}
 		return account, nil
 	}
@@ -69,11 +69,12 @@ func JSONMember(name string) Account {
 
 // FormField is the value of a field of an HTML form. A body that has the field twice has none.
 func FormField(name string) Account {
+	wrong := &Error{http.StatusBadRequest, fmt.Sprintf("The body of a login must be a form with one field %q.", name)}
 	return func(body []byte) (string, error) {
 		values, err := url.ParseQuery(string(body))
-		if err != nil {
-			return "", err
+		if account := single(values[name]); err == nil && account != "" {
+			return account, nil
 		}
-		return single(values[name]), nil
+		return "", wrong
 	}
 }

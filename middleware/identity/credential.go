@@ -54,15 +54,16 @@ type APIKey struct {
 	// Credentials are where a key may be; nil is Bearer alone. A request that shows different ones has none.
 	Credentials []Credential
 	// Verify tells whether a key is one of the application's. One that is not does not count: its caller is known by its
-	// address. Nil believes every key, which is right only behind something that authenticates; such callers do not count
-	// as seawall.Request.Authenticated.
+	// address; where finding out can fail, write an Identify instead. Nil believes every key, which is right only behind
+	// something that authenticates; such callers do not count as seawall.Request.Authenticated.
 	Verify func(c Call, key string) bool
 	// Test tells which keys are for trying things out: their requests are of the tier seawall.TestMode, on every route.
 	// Nil is none.
 	Test func(key string) bool
 }
 
-// ByAPIKey identifies callers by their API key, and those without one by their address.
+// ByAPIKey identifies callers by their API key, and those without one by their address. Each key has quotas of its own: to
+// have one for all the keys of a customer, see ByPrincipal.
 func (h *Hasher) ByAPIKey(cfg APIKey) Identify {
 	if len(cfg.Credentials) == 0 {
 		cfg.Credentials = []Credential{Bearer}
@@ -95,15 +96,28 @@ func (cfg *APIKey) shown(c Call) (key string) {
 	return key
 }
 
-// ByPrincipal identifies callers by what the application has authenticated them as, such as a user's or a tenant's id,
-// and those for whom that is "" by their address.
-func (h *Hasher) ByPrincipal(principal func(c Call) string) Identify {
+// Principal is whom the application has authenticated.
+type Principal struct {
+	// ID is the user's, or the tenant's with all its keys and users. "" is nobody.
+	ID string
+	// Plan is seawall.Request.Plan.
+	Plan string
+	// Test tells that it is only trying things out: seawall.TestMode.
+	Test bool
+}
+
+// ByPrincipal identifies callers by whom the application has authenticated, and those who are nobody by their address.
+func (h *Hasher) ByPrincipal(principal func(c Call) Principal) Identify {
 	return func(c Call, r *seawall.Request) error {
-		if id := principal(c); id != "" {
-			r.Key, r.Authenticated = h.Key("user", id), true
+		p := principal(c)
+		if p.ID == "" {
+			r.Key = h.addressKey(c)
 			return nil
 		}
-		r.Key = h.addressKey(c)
+		r.Key, r.Plan, r.Authenticated = h.Key("user", p.ID), p.Plan, true
+		if p.Test {
+			r.Tier = seawall.TestMode
+		}
 		return nil
 	}
 }

@@ -88,13 +88,17 @@ func TestOnlyVerifiedKeysCount(t *testing.T) {
 
 func TestByPrincipal(t *testing.T) {
 	h := hasher(t, "")
-	id := h.ByPrincipal(func(c identity.Call) string { user, _ := c.Get("user").(string); return user })
+	id := h.ByPrincipal(func(c identity.Call) identity.Principal { p, _ := c.Get("user").(identity.Principal); return p })
 	c := from("192.0.2.1:1")
 	var r seawall.Request
 	require.NoError(t, id(c, &r))
 	assert.Equal(t, seawall.Request{Key: h.Key("addr", "192.0.2.1")}, r)
-	c.left = map[string]any{"user": "192.0.2.1"}
+	c.left = map[string]any{"user": identity.Principal{ID: "192.0.2.1"}}
 	require.NoError(t, id(c, &r))
 	assert.Equal(t, seawall.Request{Key: h.Key("user", "192.0.2.1"), Authenticated: true}, r)
 	assert.NotEqual(t, h.Key("addr", "192.0.2.1"), r.Key, "a user is no address")
+	c.left["user"] = identity.Principal{ID: "7", Plan: "gold", Test: true}
+	r = seawall.Request{Tier: seawall.Critical}
+	require.NoError(t, id(c, &r))
+	assert.Equal(t, seawall.Request{Key: h.Key("user", "7"), Plan: "gold", Tier: seawall.TestMode, Authenticated: true}, r)
 }

@@ -1,10 +1,12 @@
 package identity
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash"
 	"log/slog"
@@ -14,6 +16,9 @@ import (
 
 	"github.com/seawall-go/seawall"
 )
+
+// howTo says how a secret is configured.
+const howTo = "give all instances the same 32 random bytes: Identify from identity.NewHasher(identity.Config{Secret: …})"
 
 // minSecret is the least that a secret has, in bytes.
 const minSecret = 32
@@ -63,10 +68,14 @@ func NewHasher(cfg Config) (*Hasher, error) {
 	switch rotates := len(cfg.Next) > 0; {
 	case h.ipv6Prefix < 32 || h.ipv6Prefix > 128:
 		return nil, fmt.Errorf("identity: Config.IPv6Prefix is %d; want 32 to 128 bits, or zero for 64", cfg.IPv6Prefix)
-	case rotates == cfg.NextFrom.IsZero():
-		return nil, fmt.Errorf("identity: Config.Next has %d bytes and NextFrom is %v; want both or neither", len(cfg.Next), cfg.NextFrom)
+	case rotates && cfg.NextFrom.IsZero():
+		return nil, errors.New("identity: Config.NextFrom is not set; want the moment at which Next takes Secret's place")
+	case !rotates && !cfg.NextFrom.IsZero():
+		return nil, errors.New("identity: Config.NextFrom is set and Next is not; want the secret that takes Secret's place then")
 	case rotates && len(cfg.Secret) == 0:
-		return nil, fmt.Errorf("identity: Config.Next is set and Secret is not; want the secret that it takes the place of")
+		return nil, errors.New("identity: Config.Next is set and Secret is not; want the secret that it takes the place of")
+	case rotates && bytes.Equal(cfg.Secret, cfg.Next):
+		return nil, errors.New("identity: Config.Next is the same as Secret; want another one")
 	case rotates:
 		h.next = newKeyed(digest(cfg.Next))
 	}
@@ -79,10 +88,12 @@ func NewHasher(cfg Config) (*Hasher, error) {
 	}
 	if h.shared == nil {
 		h.own = newKeyed(seawall.NewSecret())
-		cfg.Logger.Warn("seawall: no secret is configured; this process makes one up, and other instances will know callers by other keys")
+		cfg.Logger.Warn("seawall: no secret is configured; this process makes one up, and other instances will know callers by other keys",
+			"do", howTo)
 		return h, nil
 	}
-	cfg.Logger.Warn("seawall: no secret is configured; instances agree on one through their store, and whoever can read the store can find out client addresses")
+	cfg.Logger.Warn("seawall: no secret is configured; instances agree on one through their store, and whoever can read a shared store can find out client addresses",
+		"do", howTo)
 	return h, nil
 }
 

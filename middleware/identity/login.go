@@ -80,20 +80,27 @@ func (h *Hasher) WithLogin(base Identify, l Login) (Identify, error) {
 }
 
 // LoginPair is the key of a login's account and client address together, for a policy's Key: an attacker cannot lock out
-// somebody who logs in from elsewhere. A request that is no login has none.
-func LoginPair(r *seawall.Request) seawall.Key { return more(r, 0) }
+// somebody who logs in from elsewhere.
+//
+// A request that WithLogin did not take for a login has no such key if it is a read, such as one for the page that asks for
+// the account. Anything else on such a policy counts as its caller: a policy on logins whose Identify lacks WithLogin
+// limits callers, rather than nobody.
+func LoginPair(r *seawall.Request) seawall.Key { return loginKey(r, 0) }
 
-// LoginAccount is the key of a login's account, wherever it comes from.
-func LoginAccount(r *seawall.Request) seawall.Key { return more(r, 1) }
+// LoginAccount is the key of a login's account, wherever it comes from. What is no login is as for LoginPair.
+func LoginAccount(r *seawall.Request) seawall.Key { return loginKey(r, 1) }
 
-// LoginAddress is the key of a login's client address: ByAddress' own.
-func LoginAddress(r *seawall.Request) seawall.Key { return more(r, 2) }
+// LoginAddress is the key of a login's client address: ByAddress' own. What is no login is as for LoginPair.
+func LoginAddress(r *seawall.Request) seawall.Key { return loginKey(r, 2) }
 
-func more(r *seawall.Request, i int) (k seawall.Key) {
-	if i < len(r.More) {
-		k = r.More[i]
+func loginKey(r *seawall.Request, i int) seawall.Key {
+	switch {
+	case i < len(r.More):
+		return r.More[i]
+	case r.Tier == seawall.Read:
+		return seawall.Key{}
 	}
-	return k
+	return r.Key
 }
 
 func (l *Login) account(c Call) (string, error) {
@@ -105,7 +112,13 @@ func (l *Login) account(c Call) (string, error) {
 	if err == nil {
 		account = l.Normalize(account)
 	}
-	if err != nil || account == "" {
+	if err == nil && account == "" {
+		err = errors.New("the account is empty")
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return "", e
+	}
+	if err != nil { // its text may be the client's
 		return "", &Error{http.StatusBadRequest, "The body of a login must name one account."}
 	}
 	return account, nil

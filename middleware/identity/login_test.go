@@ -53,14 +53,12 @@ func TestNormalize(t *testing.T) {
 func TestJSONMember(t *testing.T) {
 	find := identity.JSONMember("account")
 	for body, want := range map[string]string{
-		`{"account":"alice"}`:                              "alice",
-		"\n"+`{"password":{"account":"x"},"account":"alice"}`: "alice",
-		`{"Account":"alice"}`:                              "alice", // many decoders take it
-		`{"acc\u006funt":"alice"}`:                         "alice",
-		`{"account":null}`:                                 "",
-		`{}`:                                               "",
-		`{"account":"\ud800"}`:                             "\ufffd",
-		"{\"account\":\"\xff\"}":                           "\ufffd",
+		`{"account":"alice"}`: "alice",
+		"\n" + `{"password":{"account":"x"},"account":"alice"}`: "alice",
+		`{"Account":"alice"}`:      "alice", // many decoders take it
+		`{"acc\u006funt":"alice"}`: "alice",
+		`{"account":"\ud800"}`:     "\ufffd",
+		"{\"account\":\"\xff\"}":   "\ufffd",
 	} {
 		got, err := find([]byte(body))
 		require.NoError(t, err, body)
@@ -68,7 +66,7 @@ func TestJSONMember(t *testing.T) {
 	}
 	for _, body := range []string{
 		"", "x", "[]", `"account"`, `{"account":"a"`, `{"account":"a"}{}`, `{"account":"a"}x`, `{"account":1}`, `{"account":["a"]}`,
-		`{"account":"a","account":"b"}`, `{"account":"a","ACCOUNT":"b"}`, `{"account":"a","account":null}`, `{"account":null,"account":"a"}`,
+		`{}`, `{"account":null}`, `{"account":""}`, `{"account":"a","account":"b"}`, `{"account":"a","ACCOUNT":"b"}`, `{"account":"a","account":null}`, `{"account":null,"account":"a"}`,
 	} {
 		_, err := find([]byte(body))
 		require.Error(t, err, body)
@@ -78,14 +76,16 @@ func TestJSONMember(t *testing.T) {
 func TestFormField(t *testing.T) {
 	find := identity.FormField("account")
 	for body, want := range map[string]string{
-		"account=alice&password=x": "alice", "account=a%20b+c": "a b c", "account=a&account=b": "", "": "",
+		"account=alice&password=x": "alice", "account=a%20b+c": "a b c", "x=&account=a": "a",
 	} {
 		got, err := find([]byte(body))
 		require.NoError(t, err)
 		assert.Equal(t, want, got, body)
 	}
-	_, err := find([]byte("account=%zz"))
-	require.Error(t, err)
+	for _, body := range []string{"", "account=", "account=%zz", "account=a&account=b", "Account=a", "account=a;b=c"} {
+		_, err := find([]byte(body))
+		require.EqualError(t, err, `identity: The body of a login must be a form with one field "account".`, body)
+	}
 }
 
 // login makes a request with a body on the route of logins.
@@ -133,7 +133,11 @@ func TestWhatIsNoLoginKeepsItsBody(t *testing.T) {
 		c.r.Method, c.route = other[0], other[1]
 		require.NoError(t, withLogin(t, identity.Login{})(c, &r), "such as a page that asks for the account")
 	}
-	assert.Equal(t, [3]seawall.Key{}, [3]seawall.Key{identity.LoginPair(&r), identity.LoginAccount(&r), identity.LoginAddress(&r)})
+	for _, key := range []func(*seawall.Request) seawall.Key{identity.LoginPair, identity.LoginAccount, identity.LoginAddress} {
+		assert.Equal(t, seawall.Key{}, key(&seawall.Request{Key: r.Key, Tier: seawall.Read}))
+		assert.Equal(t, r.Key, key(&seawall.Request{Key: r.Key, Tier: seawall.Write}), "a policy on logins must not limit nobody")
+		assert.Equal(t, r.Key, key(&seawall.Request{Key: r.Key, Tier: seawall.TestMode}))
+	}
 }
 
 // failing is a body that cannot be read.

@@ -86,8 +86,9 @@ func TestConfigsThatCannotBe(t *testing.T) {
 	for want, cfg := range map[string]identity.Config{
 		"Config.Secret has 31 bytes; want at least 32": {Secret: make([]byte, 31)},
 		"Config.Next has 5 bytes; want at least 32":    {Secret: secret("a"), Next: []byte("short"), NextFrom: soon},
-		"want both or neither":                         {Secret: secret("a"), Next: secret("b")},
-		"NextFrom is":                                  {Secret: secret("a"), NextFrom: soon},
+		"NextFrom is not set; want the moment":         {Secret: secret("a"), Next: secret("b")},
+		"NextFrom is set and Next is not":              {Secret: secret("a"), NextFrom: soon},
+		"Next is the same as Secret":                   {Secret: secret("a"), Next: secret("a"), NextFrom: soon},
 		"Next is set and Secret is not":                {Next: secret("b"), NextFrom: soon},
 	} {
 		_, err := identity.NewHasher(cfg)

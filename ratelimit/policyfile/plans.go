@@ -33,8 +33,13 @@ func (p place) plans(n *yaml.Node, algorithm string) map[string]ratelimit.Quota 
 // assignment says who has which plan.
 type assignment map[seawall.Key]string
 
-// of is a ratelimit.Policy's Plan.
-func (a assignment) of(r *seawall.Request) string { return a[r.Key] }
+// of is a ratelimit.Policy's Plan: the file's word before the application's.
+func (a assignment) of(r *seawall.Request) string {
+	if plan, ok := a[r.Key]; ok {
+		return plan
+	}
+	return r.Plan
+}
 
 // overrides reads who has which plan.
 func (p place) overrides(n *yaml.Node, plans map[string]ratelimit.Quota) assignment {
