@@ -51,6 +51,10 @@ faults: deps ## every fault at full length, and docs/faults.md (ten minutes, on 
 leases: deps ## leases of processes that die, stand still and lose their Redis, at full length (six minutes)
 	cd internal/faults && SEAWALL_REQUIRE_REDIS=1 SEAWALL_LEASES=long go test -count=1 -timeout 30m -v -run 'OneSlot|Idle|AStopped|Resurr|TheDead|WhatRedis|EveryLease|WhatEnds|LongOutage|AnswersWait|TheExample' .
 
+.PHONY: abuse
+abuse: deps ## attackers against the payments example, at full length (six minutes)
+	cd internal/abuse && SEAWALL_REQUIRE_REDIS=1 SEAWALL_ABUSE=long CGO_ENABLED=1 go test -race -count=1 -timeout 30m -v ./...
+
 .PHONY: clients
 clients: deps ## clients in Python and JavaScript that honour Retry-After, against the payments example (one minute)
 	@scripts/deps.sh python3-urllib3 node npm

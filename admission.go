@@ -46,6 +46,7 @@ func (s *Stack) Admit(ctx context.Context, r *Request) *Admission {
 	a := &Admission{stack: s, request: r, started: time.Now(), met: r.met()}
 	a.parts, a.checks, a.results = a.partsBuf[:0], a.checksBuf[:0], a.resultsBuf[:0]
 	a.decide(ctx)
+	a.begin()
 	a.observe(ctx)
 	return a
 }

@@ -30,8 +30,9 @@ func (a *Admission) leave() {
 	defer a.guard("leave")
 	for i := range a.parts {
 		p := &a.parts[i]
-		if p.ticket != 0 {
-			p.layer.local.Leave(p.ticket)
+		if ticket := p.ticket; ticket != 0 {
+			p.ticket = 0
+			p.layer.local.Leave(ticket)
 		}
 		if p.holds {
 			a.stack.observer.Inflight(p.layer.Name(), -1)

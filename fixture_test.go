@@ -19,9 +19,11 @@ import (
 type switchLayer struct {
 	limit   *seawall.Limit
 	refuse  bool
+	full    bool // when the others have admitted
 	inside  int
 	panics  bool
 	entered int
+	begun   int
 }
 
 func newSwitch(t *testing.T) *switchLayer {
@@ -51,6 +53,15 @@ func (l *switchLayer) Enter(_ *seawall.Request, m seawall.Mode) (seawall.Result,
 	}
 	l.inside++
 	return seawall.Result{Admitted: true}, 1
+}
+
+func (l *switchLayer) Begin(t seawall.Ticket) (seawall.Result, seawall.Ticket) {
+	l.begun++
+	if l.full {
+		l.inside--
+		return seawall.Result{RetryAfter: 3 * time.Second}, 0
+	}
+	return seawall.Result{Admitted: true}, t
 }
 
 func (l *switchLayer) Leave(seawall.Ticket) { l.inside-- }

@@ -15,15 +15,20 @@ type Layer interface {
 // Local is a Layer that decides from memory, before the store is asked.
 type Local interface {
 	Layer
-	// Enter decides about r, of which only Admitted and RetryAfter are used, and counts it in. In LogOnly
-	// mode a refused request goes on all the same. Leave is called once for every Enter, at the latest when
-	// the handler has returned, with the ticket that Enter gave; the zero Ticket stands for nothing counted.
+	// Enter decides about r, of which only Admitted and RetryAfter are used, and counts it in as one that the other
+	// layers may still refuse. In LogOnly mode a refused request goes on all the same. The zero Ticket stands for nothing
+	// counted.
 	Enter(r *Request, m Mode) (Result, Ticket)
+	// Begin is called with the ticket of Enter when all layers have admitted the request: from now on it is handled. A
+	// layer that has no room for it any more may refuse it once more; what it has spent by then is not given back.
+	Begin(t Ticket) (Result, Ticket)
+	// Leave is called once with the last ticket that is not zero: as soon as the request is refused, or when its handler
+	// has returned.
 	Leave(t Ticket)
 }
 
-// Ticket carries what a Local layer must remember of one request between Enter and Leave.
-type Ticket uint8
+// Ticket carries what a Local layer must remember of one request between Enter, Begin and Leave.
+type Ticket uint32
 
 // Sizer is a Layer that knows how many workers this instance adds to the fleet.
 type Sizer interface {

@@ -39,6 +39,37 @@ func (a *Admission) verdict(l *layer, m Mode) (res Result, ticket Ticket) {
 	return l.local.Enter(a.request, m)
 }
 
+// begin tells the local layers what became of the request. One that they refuse only now was admitted by the store, which
+// is not asked again.
+func (a *Admission) begin() {
+	for i := range a.parts {
+		p := &a.parts[i]
+		if p.ticket == 0 || a.decision.Denied {
+			continue
+		}
+		res, ticket := a.begun(p)
+		p.ticket = ticket
+		if !res.Admitted {
+			a.results[p.from] = res
+			a.walk()
+		}
+	}
+	if a.decision.Denied {
+		a.leave()
+	}
+}
+
+// begun is the last word of a local layer. One that panics admits.
+func (a *Admission) begun(p *part) (res Result, ticket Ticket) {
+	defer func() {
+		if v := recover(); v != nil {
+			a.stack.observer.Failed("beginning of "+p.layer.Name(), &panicError{v})
+			res, ticket = Result{Admitted: true}, p.ticket
+		}
+	}()
+	return p.layer.local.Begin(p.ticket)
+}
+
 // plan collects the checks of the other layers that are on and that this request meets for the first time.
 // Behind a local refusal in log-only mode no advisory check may commit, and none would be counted, so the
 // store is not asked about them; their layers keep their part.

@@ -58,6 +58,13 @@
 // effect. Requests with the zero [seawall.Key] are nobody's and have no cohort: they are spread evenly, and
 // a share p of the requests is refused.
 //
+// # Undecided requests
+//
+// Enter comes before the other layers, which may refuse the request yet, Begin behind them. Of a caller's requests
+// between the two only one has a reservation, and counts as in flight: whoever asks over and over and is refused by its
+// rate limit must not take the workers from others while it is told so. The others are admitted at Begin if there is room.
+// Callers whose keys fall on the same of 1024 places count as one; so do all of nobody's requests.
+//
 // # Log-only
 //
 // A shadow that ran on the real utilization would wind up: nothing is shed, so u stays high, so the level
@@ -70,10 +77,11 @@
 //
 //   - A critical request is never refused.
 //   - A non-critical request never brings the count beyond the hard cap; the check and the count are one step.
-//   - What Enter counted, Leave uncounts; the counts never go below zero.
+//   - Undecided requests of one caller take one worker from others, and no more than the hard cap for themselves.
+//   - What Enter and Begin counted, Leave uncounts; the counts never go below zero.
 //   - The level is between 0 and 1. A utilization that is NaN, infinite or negative leaves it as it is.
 //   - Log-only decides exactly as enforce would on the same requests.
-//   - Enter and Leave take no lock, read no clock and allocate nothing.
+//   - Enter, Begin and Leave take no lock, read no clock and allocate nothing.
 //   - A closed shedder sheds nothing by level.
 //
 // Requests that live long, such as WebSockets, must not enter: they would occupy workers that they do not use.

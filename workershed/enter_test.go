@@ -21,6 +21,19 @@ func newQuiet(t *testing.T, cfg Config) *Shedder {
 	return s
 }
 
+// handle enters a request that the other layers admit.
+func handle(s *Shedder, r *seawall.Request, m seawall.Mode) (seawall.Result, seawall.Ticket) {
+	res, ticket := s.Enter(r, m)
+	if ticket == 0 || !res.Admitted {
+		return res, ticket
+	}
+	begun, ticket := s.Begin(ticket)
+	if !begun.Admitted {
+		return begun, 0
+	}
+	return begun, ticket
+}
+
 func request(t seawall.Tier) *seawall.Request {
 	return &seawall.Request{Key: seawall.NewKey("a"), Tier: t}
 }
@@ -28,7 +41,7 @@ func request(t seawall.Tier) *seawall.Request {
 // enterAll enters n requests of a tier.
 func enterAll(s *Shedder, n int, t seawall.Tier, m seawall.Mode) (tickets []seawall.Ticket) {
 	for range n {
-		_, ticket := s.Enter(request(t), m)
+		_, ticket := handle(s, request(t), m)
 		tickets = append(tickets, ticket)
 	}
 	return tickets
@@ -36,7 +49,7 @@ func enterAll(s *Shedder, n int, t seawall.Tier, m seawall.Mode) (tickets []seaw
 
 func TestEnterCountsAndLeaveUncounts(t *testing.T) {
 	s := newQuiet(t, Config{Workers: 4})
-	res, ticket := s.Enter(request(seawall.Read), seawall.Enforce)
+	res, ticket := handle(s, request(seawall.Read), seawall.Enforce)
 	assert.Equal(t, seawall.Result{Admitted: true, Limit: 4, Remaining: 3}, res)
 	assert.NotZero(t, ticket)
 	assert.EqualValues(t, 1, s.InFlight())
@@ -72,7 +85,7 @@ func TestTiersAreShedFromTheBottom(t *testing.T) {
 			seawall.TestMode: tc.test, seawall.Read: tc.read, seawall.Write: tc.write, seawall.Critical: tc.critical,
 		} {
 			for _, key := range append(callers(50), seawall.Key{}) {
-				res, ticket := s.Enter(&seawall.Request{Key: key, Tier: tier}, seawall.Enforce)
+				res, ticket := handle(s, &seawall.Request{Key: key, Tier: tier}, seawall.Enforce)
 				assert.Equal(t, want, res.Admitted, "%v at level %v", tier, tc.level)
 				assert.Equal(t, want, ticket != 0)
 				s.Leave(ticket)
@@ -86,7 +99,7 @@ func TestRefusalSaysWhenToRetry(t *testing.T) {
 		s := newQuiet(t, Config{Workers: 4})
 		enterAll(s, 3, seawall.Critical, seawall.Enforce)
 		s.setLevel(level)
-		res, ticket := s.Enter(request(seawall.TestMode), seawall.Enforce)
+		res, ticket := handle(s, request(seawall.TestMode), seawall.Enforce)
 		assert.Equal(t, seawall.Result{RetryAfter: want, Limit: 4, Remaining: 1}, res)
 		assert.Zero(t, ticket)
 		assert.EqualValues(t, 3, s.InFlight(), "a refusal counts nothing")
@@ -96,13 +109,13 @@ func TestRefusalSaysWhenToRetry(t *testing.T) {
 func TestLogOnlyRefusalIsInFlightButNotInUtilization(t *testing.T) {
 	s := newQuiet(t, Config{Workers: 4})
 	s.setLevel(1)
-	res, ticket := s.Enter(request(seawall.Read), seawall.LogOnly)
+	res, ticket := handle(s, request(seawall.Read), seawall.LogOnly)
 	assert.False(t, res.Admitted)
 	assert.Equal(t, 10*time.Second, res.RetryAfter)
 	assert.NotZero(t, ticket)
 	assert.EqualValues(t, 1, s.InFlight())
 	assert.Zero(t, s.Utilization())
-	_, kept := s.Enter(request(seawall.Critical), seawall.LogOnly)
+	_, kept := handle(s, request(seawall.Critical), seawall.LogOnly)
 	assert.EqualValues(t, 2, s.InFlight())
 	assert.Equal(t, 0.25, s.Utilization())
 	s.Leave(ticket)
@@ -116,7 +129,7 @@ func TestOffDoesNothing(t *testing.T) {
 	s := newQuiet(t, Config{Workers: 1})
 	s.setLevel(1)
 	for range 5 {
-		res, ticket := s.Enter(request(seawall.TestMode), seawall.Off)
+		res, ticket := handle(s, request(seawall.TestMode), seawall.Off)
 		assert.True(t, res.Admitted)
 		assert.Zero(t, ticket)
 	}
@@ -140,7 +153,7 @@ func TestEnterAndLeaveDoNotAllocate(t *testing.T) {
 		s := newQuiet(t, Config{Workers: 4})
 		s.setLevel(tc.level)
 		assert.Zero(t, testing.AllocsPerRun(100, func() {
-			_, ticket := s.Enter(tc.r, tc.mode)
+			_, ticket := handle(s, tc.r, tc.mode)
 			s.Leave(ticket)
 		}), tc.name)
 	}
@@ -154,7 +167,7 @@ func BenchmarkEnterLeave(b *testing.B) {
 	r := request(seawall.Read)
 	b.ReportAllocs()
 	for b.Loop() {
-		_, ticket := s.Enter(r, seawall.Enforce)
+		_, ticket := handle(s, r, seawall.Enforce)
 		s.Leave(ticket)
 	}
 }

@@ -10,16 +10,16 @@ func (c *counter) load() int64 { return c.n.Load() }
 // enter counts one request and returns the new count.
 func (c *counter) enter() int64 { return c.n.Add(1) }
 
-// enterBelow counts one request if fewer than limit are in flight, in one step. It returns the count that it
-// left. Adding first and undoing afterwards would refuse others for requests that are not there.
-func (c *counter) enterBelow(limit int64) (n int64, ok bool) {
+// enterBelow counts one request if fewer than limit are in flight, in one step. Adding first and undoing afterwards would
+// refuse others for requests that are not there.
+func (c *counter) enterBelow(limit int64) bool {
 	for {
-		n = c.n.Load()
+		n := c.n.Load()
 		if n >= limit {
-			return n, false
+			return false
 		}
 		if c.n.CompareAndSwap(n, n+1) {
-			return n + 1, true
+			return true
 		}
 	}
 }

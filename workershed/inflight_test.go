@@ -17,7 +17,7 @@ func TestHardCapRefusesAllButCritical(t *testing.T) {
 	tickets := enterAll(s, 15, seawall.Read, seawall.Enforce)
 	assert.NotContains(t, tickets, seawall.Ticket(0))
 	for _, tier := range []seawall.Tier{seawall.TestMode, seawall.Read, seawall.Write} {
-		res, ticket := s.Enter(request(tier), seawall.Enforce)
+		res, ticket := handle(s, request(tier), seawall.Enforce)
 		assert.Equal(t, seawall.Result{RetryAfter: time.Second, Limit: 10}, res, tier)
 		assert.Zero(t, ticket)
 	}
@@ -25,7 +25,7 @@ func TestHardCapRefusesAllButCritical(t *testing.T) {
 	assert.EqualValues(t, 65, s.InFlight(), "critical is counted, and never refused")
 	for i, ticket := range tickets {
 		fits := s.InFlight() < 15
-		res, another := s.Enter(request(seawall.Write), seawall.Enforce)
+		res, another := handle(s, request(seawall.Write), seawall.Enforce)
 		assert.Equal(t, fits, res.Admitted, "after %d left", i)
 		s.Leave(another)
 		s.Leave(ticket)
@@ -40,7 +40,7 @@ func TestHardCapIsExactUnderConcurrency(t *testing.T) {
 	for range 64 {
 		wg.Go(func() {
 			for range 200 {
-				if res, _ := s.Enter(request(seawall.Write), seawall.Enforce); res.Admitted {
+				if res, _ := handle(s, request(seawall.Write), seawall.Enforce); res.Admitted {
 					admitted.Add(1)
 				}
 				assert.LessOrEqual(t, s.InFlight(), int64(150), "not even for a moment")
@@ -59,7 +59,7 @@ func TestHardCapIsExactWhileRequestsComeAndGo(t *testing.T) {
 	for range 64 {
 		wg.Go(func() {
 			for range 2000 {
-				_, ticket := s.Enter(request(seawall.Write), seawall.Enforce)
+				_, ticket := handle(s, request(seawall.Write), seawall.Enforce)
 				if ticket == 0 {
 					continue
 				}
@@ -87,7 +87,7 @@ func TestInFlightReturnsToZero(t *testing.T) {
 			for i := range 300 {
 				s.setLevel(float64(i%11) / 10)
 				r := &seawall.Request{Key: seawall.NewKey("a"), Tier: seawall.Tier((g+i)%4 - 1)}
-				_, ticket := s.Enter(r, seawall.Mode(g%3))
+				_, ticket := handle(s, r, seawall.Mode(g%3))
 				s.Leave(ticket)
 			}
 		})

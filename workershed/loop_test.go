@@ -144,7 +144,7 @@ func TestSamplerRotatesTheCohorts(t *testing.T) {
 		out := func() []bool {
 			out := make([]bool, len(keys))
 			for i, k := range keys {
-				res, ticket := s.Enter(&seawall.Request{Key: k, Tier: seawall.TestMode}, seawall.Enforce)
+				res, ticket := handle(s, &seawall.Request{Key: k, Tier: seawall.TestMode}, seawall.Enforce)
 				s.Leave(ticket)
 				out[i] = !res.Admitted
 			}

@@ -14,6 +14,9 @@ const (
 	policyName = "utilization"
 )
 
+// places is more than the callers that are undecided at a time, most of the time.
+const places = 1024
+
 // Shedder is the layer. It is safe for concurrent use. Make it with [New] and close it when the process no
 // longer serves.
 type Shedder struct {
@@ -27,8 +30,10 @@ type Shedder struct {
 
 	_ [64]byte // the counters change with every request; keep them off the cache line above
 
-	kept   counter // in flight, had every refusal been enforced
+	kept   counter // in flight, had every refusal been enforced, and reservations
 	spared counter // in flight though refused, in log-only mode
+
+	undecided [places]counter // by caller; callers that share a place count as one
 
 	quit    chan struct{}
 	stopped chan struct{}

@@ -35,7 +35,7 @@ func TestShedFractionIsWhatEnterSheds(t *testing.T) {
 	} {
 		refused := 0
 		for _, k := range keys {
-			res, ticket := s.Enter(&seawall.Request{Key: k, Tier: tier}, seawall.Enforce)
+			res, ticket := handle(s, &seawall.Request{Key: k, Tier: tier}, seawall.Enforce)
 			s.Leave(ticket)
 			if !res.Admitted {
 				refused++
@@ -67,10 +67,10 @@ func TestClosedShedderKeepsOnlyTheHardCap(t *testing.T) {
 		require.NoError(t, s.Close())
 		assert.Zero(t, s.Level())
 
-		res, _ := s.Enter(request(seawall.Write), seawall.Enforce)
+		res, _ := handle(s, request(seawall.Write), seawall.Enforce)
 		assert.False(t, res.Admitted, "hard cap")
 		s.Leave(tickets[0])
-		res, _ = s.Enter(request(seawall.TestMode), seawall.Enforce)
+		res, _ = handle(s, request(seawall.TestMode), seawall.Enforce)
 		assert.True(t, res.Admitted, "level")
 	})
 }
