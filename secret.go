@@ -5,14 +5,29 @@ import (
 	"fmt"
 )
 
-// Secret keys the hashes of what callers are known by. It prints as "***".
-type Secret [32]byte
+// Secret keys the hashes of what callers are known by: 256 bits. The zero Secret is none. Two are equal if one is a copy of
+// the other. It prints as "***", also inside of something else, and has no JSON.
+type Secret struct{ bits *[32]byte }
 
-// NewSecret returns 256 random bits.
-func NewSecret() *Secret {
-	s := new(Secret)
-	_, _ = rand.Read(s[:]) // never fails
-	return s
+// NewSecret returns a random secret.
+func NewSecret() Secret {
+	var bits [32]byte
+	_, _ = rand.Read(bits[:]) // never fails
+	return SecretOf(bits)
+}
+
+// SecretOf returns the secret of the given bits.
+func SecretOf(bits [32]byte) Secret { return Secret{&bits} }
+
+// IsZero tells whether there is none.
+func (s Secret) IsZero() bool { return s.bits == nil }
+
+// Bits returns the secret's bits; those of none are zero.
+func (s Secret) Bits() (bits [32]byte) {
+	if s.bits != nil {
+		bits = *s.bits
+	}
+	return bits
 }
 
 // Format implements fmt.Formatter.
@@ -21,22 +36,18 @@ func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("***")) }
 // SecretSharer is a [Store], or a [Stack], whose instances agree on a secret by themselves: for deployments that were
 // given none.
 type SecretSharer interface {
-	// Secret returns the secret, never nil, which must not be changed. Another pointer is another secret: the instances
-	// agree as soon as they have reached what they share, and until then each has one of its own.
-	Secret() *Secret
+	// Secret returns the secret, or the zero one if there is nothing that instances could share it through. It may become
+	// another one: the instances agree as soon as they have reached what they share, and until then each has one of its own.
+	Secret() Secret
 }
 
-// SecretOf returns s itself if it shares a secret, and otherwise what has one of its own. It is for what wraps stores.
-func SecretOf(s Store) SecretSharer {
+// sharedSecret is for what wraps a store.
+func sharedSecret(s Store) Secret {
 	if sharer, ok := s.(SecretSharer); ok {
-		return sharer
+		return sharer.Secret()
 	}
-	return unshared{NewSecret()}
+	return Secret{}
 }
-
-type unshared struct{ secret *Secret }
-
-func (u unshared) Secret() *Secret { return u.secret }
 
 // Secret implements SecretSharer by the stack's store.
-func (s *Stack) Secret() *Secret { return s.secret.Secret() }
+func (s *Stack) Secret() Secret { return sharedSecret(s.store) }

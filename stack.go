@@ -37,7 +37,6 @@ type Stack struct {
 	observer   Observer
 	wait       time.Duration
 	waitClosed time.Duration
-	secret     SecretSharer
 	layers     []*layer // local ones first, otherwise as given
 }
 
@@ -54,7 +53,7 @@ type layer struct {
 // New builds a Stack. Local layers are asked first, since their answer is free; the others count in the
 // order given. It tells a Store that is a [Member] how many workers this instance has, if a layer knows.
 func New(cfg Config, layers ...Layer) (*Stack, error) {
-	s := &Stack{store: cfg.Store, observer: cfg.Observer, wait: cfg.Wait, waitClosed: cfg.WaitClosed, secret: SecretOf(cfg.Store)}
+	s := &Stack{store: cfg.Store, observer: cfg.Observer, wait: cfg.Wait, waitClosed: cfg.WaitClosed}
 	if s.observer == nil {
 		s.observer = NopObserver{}
 	}

@@ -35,7 +35,6 @@ type DenyCacheConfig struct {
 type DenyCache struct {
 	store   seawall.Store
 	denials *denials
-	secret  seawall.SecretSharer
 	now     func() time.Duration // since the cache was made
 	saved   atomic.Uint64
 }
@@ -68,7 +67,7 @@ func NewDenyCache(cfg DenyCacheConfig) (*DenyCache, error) {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	began := time.Now()
-	return &DenyCache{store: cfg.Store, denials: d, secret: seawall.SecretOf(cfg.Store), now: func() time.Duration { return time.Since(began) }}, nil
+	return &DenyCache{store: cfg.Store, denials: d, now: func() time.Duration { return time.Since(began) }}, nil
 }
 
 // Saved returns how many calls of Apply were answered without the store.
@@ -197,9 +196,6 @@ func (c *DenyCache) Fleet() seawall.Fleet {
 	}
 	return seawall.Fleet{Instances: 1}
 }
-
-// Secret implements seawall.SecretSharer, by the store.
-func (c *DenyCache) Secret() *seawall.Secret { return c.secret.Secret() }
 
 // Close closes the store, if it can be closed.
 func (c *DenyCache) Close(ctx context.Context) error {

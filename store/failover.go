@@ -53,7 +53,6 @@ type Failover struct {
 	log      *slog.Logger
 	lastID   atomic.Uint64 // of leases, which bear the same id in both stores
 	shares   shares
-	secret   seawall.SecretSharer
 	notes    *notes
 
 	quick   *breaker
@@ -78,7 +77,7 @@ func NewFailover(cfg FailoverConfig) (*Failover, error) {
 		return nil, errors.New("store: FailoverConfig.Shared and Local are required; want a redisstore.Store and a memstore.Store")
 	}
 	f := &Failover{
-		local: cfg.Local, expected: max(1, cfg.ExpectedInstances), log: cfg.Logger, secret: seawall.SecretOf(cfg.Shared),
+		local: cfg.Local, expected: max(1, cfg.ExpectedInstances), log: cfg.Logger,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	var ok bool
@@ -210,9 +209,6 @@ func (f *Failover) Fleet() seawall.Fleet {
 	}
 	return seawall.Fleet{Instances: f.expected, Index: f.place}
 }
-
-// Secret implements seawall.SecretSharer, by the shared store.
-func (f *Failover) Secret() *seawall.Secret { return f.secret.Secret() }
 
 // Close ends the probes and closes both stores, the shared one first. It returns when ctx is done, or a moment later,
 // at the latest. A Close that failed may be repeated.

@@ -34,8 +34,8 @@ type Config struct {
 	// DenyHandler answers refused requests; nil is Deny. It may return an error, for Echo's error handler, or write the
 	// answer and return nil. The headers are set, save for the Content-Type.
 	DenyHandler func(c *echo.Context, refusal *guard.Refusal) error
-	// ErrorHandler answers requests that Identify has returned an error for; nil returns an *echo.HTTPError with the status
-	// of an identity.Error, and other errors as they are.
+	// ErrorHandler answers requests that Identify has returned an error for; nil returns an error that renders as
+	// Deny's does for an identity.Error, and other errors as they are.
 	ErrorHandler func(c *echo.Context, err error) error
 	// Logger is told what is misconfigured; nil is slog.Default().
 	Logger *slog.Logger

@@ -21,12 +21,15 @@ type LayerConfig[L seawall.Layer] struct {
 	Engine seawall.Config
 }
 
-// The configs of RateLimit, Concurrency, FleetShed and WorkerShed.
 type (
-	RateLimitConfig   = LayerConfig[*ratelimit.Limiter]
+	// RateLimitConfig configures RateLimit.
+	RateLimitConfig = LayerConfig[*ratelimit.Limiter]
+	// ConcurrencyConfig configures Concurrency.
 	ConcurrencyConfig = LayerConfig[*concurrency.Limiter]
-	FleetShedConfig   = LayerConfig[*fleetshed.Shedder]
-	WorkerShedConfig  = LayerConfig[*workershed.Shedder]
+	// FleetShedConfig configures FleetShed.
+	FleetShedConfig = LayerConfig[*fleetshed.Shedder]
+	// WorkerShedConfig configures WorkerShed.
+	WorkerShedConfig = LayerConfig[*workershed.Shedder]
 )
 
 // What RateLimit, Concurrency, FleetShed and WorkerShed use.

@@ -93,12 +93,13 @@ func (cfg *Config) serve(g *guard.Guard, c *echo.Context, next echo.HandlerFunc)
 	if refusal != nil {
 		return cfg.DenyHandler(c, refusal)
 	}
-	before := c.Response().Writer
-	if held := p.Hold(before); held != before {
-		c.Response().Writer = held
-		defer func() { // behind Echo's Timeout the context may be another request's by now, with a writer of its own
-			if c.Response().Writer == held {
-				c.Response().Writer = before
+	if p.Passage.Request().LongLived {
+		before := c.Response()
+		held := p.Hold(before)
+		c.SetResponse(held)
+		defer func() { // what an inner middleware has left in place is left alone
+			if c.Response() == held {
+				c.SetResponse(before)
 			}
 		}()
 	}

@@ -34,7 +34,8 @@ type Config struct {
 	Next     []byte
 	NextFrom time.Time
 	// Shared has the secret that instances agree on by themselves, for those without one: the store, or the stack. Whoever
-	// can read a shared store can then find out addresses by trying all of them. Nil is a secret of this process alone.
+	// can read that store can then find out addresses by trying all of them. Nil, or one that shares nothing, is a secret
+	// of this process alone.
 	Shared seawall.SecretSharer
 	// IPv6Prefix is how many bits of an IPv6 address tell clients apart, 32 to 128; zero is 64, which is what one client
 	// can choose from at least.
@@ -72,8 +73,8 @@ func NewHasher(cfg Config) (*Hasher, error) {
 		return nil, errors.New("identity: Config.NextFrom is not set; want the moment at which Next takes Secret's place")
 	case !rotates && !cfg.NextFrom.IsZero():
 		return nil, errors.New("identity: Config.NextFrom is set and Next is not; want the secret that takes Secret's place then")
-	case rotates && len(cfg.Secret) == 0:
-		return nil, errors.New("identity: Config.Next is set and Secret is not; want the secret that it takes the place of")
+	case rotates && len(cfg.Secret) == 0 && cfg.Shared == nil:
+		return nil, errors.New("identity: Config.Next is set, and neither Secret nor Shared is; want the secret that it takes the place of")
 	case rotates && bytes.Equal(cfg.Secret, cfg.Next):
 		return nil, errors.New("identity: Config.Next is the same as Secret; want another one")
 	case rotates:
@@ -86,22 +87,17 @@ func NewHasher(cfg Config) (*Hasher, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	if h.shared == nil {
+	if h.shared == nil || h.shared.Secret().IsZero() {
 		h.own = newKeyed(seawall.NewSecret())
-		cfg.Logger.Warn("seawall: no secret is configured; this process makes one up, and other instances will know callers by other keys",
-			"do", howTo)
+		cfg.Logger.Warn("seawall: no secret is configured; this process makes one up, and others will know callers by other keys", "do", howTo)
 		return h, nil
 	}
-	cfg.Logger.Warn("seawall: no secret is configured; instances agree on one through their store, and whoever can read a shared store can find out client addresses",
-		"do", howTo)
+	cfg.Logger.Warn("seawall: no secret is configured; one is made up and kept in the store, and whoever can read that can find out client addresses", "do", howTo)
 	return h, nil
 }
 
 // digest is a secret of whatever length as one of 256 bits.
-func digest(secret []byte) *seawall.Secret {
-	d := seawall.Secret(sha256.Sum256(secret))
-	return &d
-}
+func digest(secret []byte) seawall.Secret { return seawall.SecretOf(sha256.Sum256(secret)) }
 
 // Key returns the key of a caller of the given kind, such as "user", from its parts.
 func (h *Hasher) Key(kind string, parts ...string) seawall.Key {
@@ -127,12 +123,13 @@ func (h *Hasher) current() *keyed {
 
 // keyed hashes with one secret.
 type keyed struct {
-	secret *seawall.Secret
+	secret seawall.Secret
 	pool   sync.Pool
 }
 
-func newKeyed(secret *seawall.Secret) *keyed {
-	key := append([]byte("seawall/v1\x00"), secret[:]...)
+func newKeyed(secret seawall.Secret) *keyed {
+	bits := secret.Bits()
+	key := append([]byte("seawall/v1\x00"), bits[:]...)
 	return &keyed{secret: secret, pool: sync.Pool{New: func() any { return &scratch{mac: hmac.New(sha256.New, key)} }}}
 }
 

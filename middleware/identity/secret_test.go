@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -17,9 +18,9 @@ import (
 )
 
 // sharing agrees on whatever secret it has.
-type sharing struct{ secret *seawall.Secret }
+type sharing struct{ secret seawall.Secret }
 
-func (s *sharing) Secret() *seawall.Secret { return s.secret }
+func (s *sharing) Secret() seawall.Secret { return s.secret }
 
 func TestWithoutASecretInstancesUseWhatTheyShare(t *testing.T) {
 	var log bytes.Buffer
@@ -40,7 +41,7 @@ func TestWithoutASecretInstancesUseWhatTheyShare(t *testing.T) {
 		before = after
 	}
 	assert.Equal(t, 2, strings.Count(log.String(), "\n"))
-	assert.NotContains(t, log.String(), fmt.Sprintf("%x", shared.secret[:]))
+	assert.NotContains(t, log.String(), fmt.Sprintf("%x", shared.secret.Bits()))
 }
 
 func TestWithoutAnythingAProcessHasASecretOfItsOwn(t *testing.T) {
@@ -60,8 +61,12 @@ func TestASecretIsNotPrinted(t *testing.T) {
 	s := seawall.NewSecret()
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
 		assert.Equal(t, "***", fmt.Sprintf(verb, s), verb)
-		assert.Equal(t, "***", fmt.Sprintf(verb, *s), verb)
+		bits := s.Bits()
+		assert.NotContains(t, fmt.Sprintf(verb, struct{ within seawall.Secret }{s}), fmt.Sprintf(verb, bits[0:8]), verb)
 	}
+	text, err := json.Marshal(map[string]any{"secret": s})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"secret":{}}`, string(text))
 }
 
 func TestARotationHappensAtOneMoment(t *testing.T) {
@@ -81,6 +86,27 @@ func TestARotationHappensAtOneMoment(t *testing.T) {
 	})
 }
 
+// TestARotationFromTheSharedSecret is for deployments that are given a secret of their own.
+func TestARotationFromTheSharedSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &sharing{seawall.NewSecret()}
+		h, err := identity.NewHasher(identity.Config{Shared: shared, Next: secret("next"), NextFrom: time.Now().Add(time.Hour), Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		before := h.Key("key", "x")
+		assert.NotEqual(t, hasher(t, "next").Key("key", "x"), before)
+		time.Sleep(time.Hour) // of the bubble
+		assert.Equal(t, hasher(t, "next").Key("key", "x"), h.Key("key", "x"))
+	})
+}
+
+// TestAStoreThatSharesNothing is about wrappers that do not know of secrets.
+func TestAStoreThatSharesNothing(t *testing.T) {
+	var log bytes.Buffer
+	_, err := identity.NewHasher(identity.Config{Shared: &sharing{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	assert.Contains(t, log.String(), "others will know callers by other keys")
+}
+
 func TestConfigsThatCannotBe(t *testing.T) {
 	soon := time.Now().Add(time.Hour)
 	for want, cfg := range map[string]identity.Config{
@@ -89,7 +115,7 @@ func TestConfigsThatCannotBe(t *testing.T) {
 		"NextFrom is not set; want the moment":         {Secret: secret("a"), Next: secret("b")},
 		"NextFrom is set and Next is not":              {Secret: secret("a"), NextFrom: soon},
 		"Next is the same as Secret":                   {Secret: secret("a"), Next: secret("a"), NextFrom: soon},
-		"Next is set and Secret is not":                {Next: secret("b"), NextFrom: soon},
+		"neither Secret nor Shared is":                 {Next: secret("b"), NextFrom: soon},
 	} {
 		_, err := identity.NewHasher(cfg)
 		require.ErrorContains(t, err, want)

@@ -41,7 +41,7 @@ type Store struct {
 	maxKeys    int64
 	maxRefused int64
 	seeds      seeds
-	secret     *seawall.Secret
+	secret     seawall.Secret
 	shards     [shards]shard
 	totals     struct{ slots, refused, open atomic.Int64 }
 	ledger     seawall.Ledger
@@ -88,7 +88,7 @@ func New(cfg Config) *Store {
 }
 
 // Secret implements seawall.SecretSharer: it lasts as long as the Store.
-func (s *Store) Secret() *seawall.Secret { return s.secret }
+func (s *Store) Secret() seawall.Secret { return s.secret }
 
 // String is the store's name in metrics.
 func (s *Store) String() string { return "memory" }

@@ -159,19 +159,19 @@ func (s *Store) announce(ctx context.Context, workers, used, seen int64, here bo
 }
 
 // readBeat reads the reply of a heartbeat: seven numbers and the fleet's secret.
-func readBeat(reply []any) (numbers []int64, secret *seawall.Secret, err error) {
+func readBeat(reply []any) (numbers []int64, secret seawall.Secret, err error) {
 	if len(reply) != 8 {
-		return nil, nil, fmt.Errorf("redisstore: a heartbeat's reply has %d values; want 8", len(reply))
+		return nil, secret, fmt.Errorf("redisstore: a heartbeat's reply has %d values; want 8", len(reply))
 	}
 	for _, v := range reply[:7] {
 		n, ok := v.(int64)
 		if !ok {
-			return nil, nil, fmt.Errorf("redisstore: a heartbeat's reply has a %T; want 7 numbers and a secret", v)
+			return nil, secret, fmt.Errorf("redisstore: a heartbeat's reply has a %T; want 7 numbers and a secret", v)
 		}
 		numbers = append(numbers, n)
 	}
 	if secret, err = parseSecret(reply[7]); err != nil {
-		return nil, nil, err
+		return nil, secret, err
 	}
 	return numbers, secret, nil
 }

@@ -85,6 +85,9 @@ else
 end
 
 local secret = redis.pcall('GET', KEYS[4])
+if type(secret) == 'table' and not string.find(secret.err, 'WRONGTYPE', 1, true) then -- such as a user who may not read it
+  return secret
+end
 if type(secret) ~= 'string' or #secret ~= 64 or string.find(secret, '[^0-9a-f]') then
   secret = ARGV[8]
 end

@@ -14,26 +14,32 @@ type secret struct {
 	current atomic.Pointer[seawall.Secret]
 }
 
-func (s *secret) init() { s.current.Store(seawall.NewSecret()) }
+func (s *secret) init() {
+	own := seawall.NewSecret()
+	s.current.Store(&own)
+}
 
 // text is the secret as it is stored.
-func (s *secret) text() string { return hex.EncodeToString(s.current.Load()[:]) }
+func (s *secret) text() string {
+	bits := s.current.Load().Bits()
+	return hex.EncodeToString(bits[:])
+}
 
-// adopt makes stored the secret. Another pointer tells that it is another one.
-func (s *secret) adopt(stored *seawall.Secret) {
-	if *stored != *s.current.Load() {
-		s.current.Store(stored)
+// adopt makes stored the secret.
+func (s *secret) adopt(stored seawall.Secret) {
+	if stored.Bits() != s.current.Load().Bits() {
+		s.current.Store(&stored)
 	}
 }
 
-// Secret implements seawall.SecretSharer. It is another one once the first heartbeat has reached Redis.
-func (s *Store) Secret() *seawall.Secret { return s.secret.current.Load() }
+// Secret implements seawall.SecretSharer. It becomes another one once the first heartbeat has reached Redis.
+func (s *Store) Secret() seawall.Secret { return *s.secret.current.Load() }
 
-func parseSecret(v any) (*seawall.Secret, error) {
+func parseSecret(v any) (seawall.Secret, error) {
 	text, _ := v.(string)
-	var secret seawall.Secret
-	if n, err := hex.Decode(secret[:], []byte(text[:min(len(text), 2*len(secret))])); err != nil || n != len(secret) {
-		return nil, errors.New("redisstore: a heartbeat's reply has no secret of 64 hexadecimal digits")
+	var bits [32]byte
+	if n, err := hex.Decode(bits[:], []byte(text[:min(len(text), 2*len(bits))])); err != nil || n != len(bits) {
+		return seawall.Secret{}, errors.New("redisstore: a heartbeat's reply has no secret of 64 hexadecimal digits")
 	}
-	return &secret, nil
+	return seawall.SecretOf(bits), nil
 }

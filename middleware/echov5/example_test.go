@@ -1,0 +1,47 @@
+package echov5_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/labstack/echo/v5"
+	echomw "github.com/labstack/echo/v5/middleware"
+
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/middleware/echov5"
+	"github.com/seawall-go/seawall/ratelimit"
+	"github.com/seawall-go/seawall/store/memstore"
+)
+
+func Example() {
+	store := memstore.New(memstore.Config{})
+	limiter, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
+		{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerMinute(1), 2)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	layers, err := seawall.New(seawall.Config{Store: store}, limiter)
+	if err != nil {
+		log.Fatal(err)
+	}
+	e := echo.New()
+	e.Use(echomw.Recover(), echov5.Stack(layers))
+	e.GET("/v1/charges/:id", func(c *echo.Context) error { return c.String(http.StatusOK, c.Param("id")) })
+
+	for range 3 {
+		w := httptest.NewRecorder()
+		e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/charges/4711", http.NoBody))
+		fmt.Println(w.Code, w.Header()["Ratelimit-Policy"], w.Header().Get("Content-Type"))
+	}
+	if err := store.Close(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 200 ["api";q=2;w=120] text/plain; charset=UTF-8
+	// 200 ["api";q=2;w=120] text/plain; charset=UTF-8
+	// 429 ["api";q=2;w=120] application/problem+json
+}
