@@ -7,7 +7,10 @@ import (
 
 // Secret keys the hashes of what callers are known by: 256 bits. The zero Secret is none. Two are equal if one is a copy of
 // the other. It prints as "***", also inside of something else, and has no JSON.
-type Secret struct{ bits *[32]byte }
+type Secret struct {
+	bits  *[32]byte
+	alone bool
+}
 
 // NewSecret returns a random secret.
 func NewSecret() Secret {
@@ -17,7 +20,10 @@ func NewSecret() Secret {
 }
 
 // SecretOf returns the secret of the given bits.
-func SecretOf(bits [32]byte) Secret { return Secret{&bits} }
+func SecretOf(bits [32]byte) Secret { return Secret{bits: &bits} }
+
+// Alone tells that nobody else can have it: the store behind it shares none.
+func (s Secret) Alone() bool { return s.alone }
 
 // IsZero tells whether there is none.
 func (s Secret) IsZero() bool { return s.bits == nil }
@@ -41,13 +47,13 @@ type SecretSharer interface {
 	Secret() Secret
 }
 
-// sharedSecret is for what wraps a store.
-func sharedSecret(s Store) Secret {
-	if sharer, ok := s.(SecretSharer); ok {
-		return sharer.Secret()
+// Secret implements SecretSharer by the stack's store. Where that shares none, the stack has one of its own, which is
+// Alone.
+func (s *Stack) Secret() Secret {
+	if sharer, ok := s.store.(SecretSharer); ok {
+		if shared := sharer.Secret(); !shared.IsZero() {
+			return shared
+		}
 	}
-	return Secret{}
+	return s.secret
 }
-
-// Secret implements SecretSharer by the stack's store.
-func (s *Stack) Secret() Secret { return sharedSecret(s.store) }

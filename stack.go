@@ -37,6 +37,7 @@ type Stack struct {
 	observer   Observer
 	wait       time.Duration
 	waitClosed time.Duration
+	secret     Secret   // if the store shares none
 	layers     []*layer // local ones first, otherwise as given
 }
 
@@ -53,7 +54,8 @@ type layer struct {
 // New builds a Stack. Local layers are asked first, since their answer is free; the others count in the
 // order given. It tells a Store that is a [Member] how many workers this instance has, if a layer knows.
 func New(cfg Config, layers ...Layer) (*Stack, error) {
-	s := &Stack{store: cfg.Store, observer: cfg.Observer, wait: cfg.Wait, waitClosed: cfg.WaitClosed}
+	s := &Stack{store: cfg.Store, observer: cfg.Observer, wait: cfg.Wait, waitClosed: cfg.WaitClosed, secret: NewSecret()}
+	s.secret.alone = true
 	if s.observer == nil {
 		s.observer = NopObserver{}
 	}
@@ -177,6 +179,17 @@ func (s *Stack) join() {
 			m.Join(z.Workers())
 		}
 	}
+}
+
+// Off tells whether every layer is off for r, so that nothing need be known of it. It is asked before it is known whose
+// request it is: a [Gate] that says Off to nobody's says it to all.
+func (s *Stack) Off(r *Request) bool {
+	for _, l := range s.layers {
+		if l.mode(r) != Off {
+			return false
+		}
+	}
+	return true
 }
 
 // mode is the layer's own mode for r.

@@ -1,11 +1,14 @@
 package middleware_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/labstack/echo/v4"
@@ -41,6 +44,7 @@ func TestADenyHandlerAnswersAsItLikes(t *testing.T) {
 		"writes JSON": {func(c echo.Context, refusal *guard.Refusal) error {
 			return c.JSON(refusal.StatusCode(), echo.Map{"error": "slow down"})
 		}, 429, "application/json", `{"error":"slow down"}`},
+		"does nothing": {func(echo.Context, *guard.Refusal) error { return nil }, 429, "application/problem+json", ""},
 		"returns an error": {func(echo.Context, *guard.Refusal) error {
 			return echo.NewHTTPError(http.StatusTooManyRequests, "slow down")
 		}, 429, "application/json", `{"message":"slow down"}`},
@@ -80,8 +84,12 @@ func TestAnErrorHandlerAnswersForTheUnidentified(t *testing.T) {
 		"an identity.Error": {func(identity.Call, *seawall.Request) error {
 			return &identity.Error{Status: 413, Detail: "Too long."}
 		}, nil, 413, `{"type":"about:blank","title":"Request Entity Too Large","status":413,"detail":"Too long."}`},
-		"Echo's": {func(identity.Call, *seawall.Request) error { return echo.ErrUnauthorized }, nil, 401, `{"message":"Unauthorized"}`},
-		"odd":    {func(identity.Call, *seawall.Request) error { return odd }, nil, 500, `{"message":"Internal Server Error"}`},
+		"Echo's":            {func(identity.Call, *seawall.Request) error { return echo.ErrUnauthorized }, nil, 401, `{"message":"Unauthorized"}`},
+		"odd":               {func(identity.Call, *seawall.Request) error { return odd }, nil, 500, `{"message":"Internal Server Error"}`},
+		"handled by nobody": {func(identity.Call, *seawall.Request) error { return odd }, func(echo.Context, error) error { return nil }, 500, `{"message":"Internal Server Error"}`},
+		"without a status": {func(identity.Call, *seawall.Request) error {
+			return &identity.Error{Detail: "Odd."}
+		}, nil, 400, `{"type":"about:blank","title":"Bad Request","status":400,"detail":"Odd."}`},
 		"handled": {func(identity.Call, *seawall.Request) error { return odd }, func(c echo.Context, err error) error {
 			return c.String(http.StatusForbidden, err.Error())
 		}, 403, "odd"},
@@ -125,11 +133,11 @@ func TestStylesOfHeaders(t *testing.T) {
 		},
 		guard.Draft07: {
 			{"RateLimit-Policy": "2;w=2", "RateLimit": "limit=2, remaining=1, reset=1"},
-			{"RateLimit-Policy": "2;w=2", "RateLimit": "limit=2, remaining=0, reset=2"},
+			{"RateLimit-Policy": "2;w=2", "RateLimit": "limit=2, remaining=0, reset=1"},
 		},
 		guard.XRateLimit: {
 			{"X-RateLimit-Limit": "2", "X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "1"},
-			{"X-RateLimit-Limit": "2", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2"},
+			{"X-RateLimit-Limit": "2", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"},
 		},
 		guard.NoHeaders: {},
 	} {
@@ -206,7 +214,7 @@ func TestHealthProbesAreSkippedByDefault(t *testing.T) {
 	assert.Equal(t, http.StatusTooManyRequests, send(e, http.MethodGet, "/healthz/../x").Code)
 	assert.Equal(t, http.StatusTooManyRequests, send(serving(middleware.Stack(s)), http.MethodGet, "/healthz").Code, "no route")
 	none := serving(middleware.StackWithConfig(middleware.StackConfig{Stack: s, Config: middleware.Config{
-		Skipper: func(echo.Context) bool { return false },
+		CountProbes: true,
 	}}))
 	none.GET("/healthz", ok)
 	assert.Equal(t, http.StatusTooManyRequests, send(none, http.MethodGet, "/healthz").Code)
@@ -232,5 +240,44 @@ func TestACallerIsTheSameOnEveryPath(t *testing.T) {
 		r.Header.Set("X-HTTP-Method-Override", "PUT")
 		require.NotEqual(t, http.StatusTooManyRequests, do(e, r).Code, target)
 		assert.Equal(t, http.StatusTooManyRequests, send(e, http.MethodGet, "/v1/charges").Code, "%s is the same caller's", target)
+	}
+}
+
+// TestRoutesThatAreNotThereAreToldOnce is about misspelt ones.
+func TestRoutesThatAreNotThereAreToldOnce(t *testing.T) {
+	var log bytes.Buffer
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Slots(t, 1))
+	e := serving(mounted(s, middleware.Config{
+		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
+		Tiers:     map[string]seawall.Tier{"GET /": seawall.Critical, "POST /v1/chargs": seawall.Critical, "* /v1/any": seawall.Read},
+		LongLived: []string{"HEAD /", "POTS /"},
+	}))
+	e.Any("/v1/any", ok)
+	for range 3 {
+		get(e)
+	}
+	assert.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+	assert.Contains(t, log.String(), `route="POST /v1/chargs"`)
+	assert.Contains(t, log.String(), `route="POTS /"`)
+}
+
+// TestARenderingIsNobodysButTheAnswers has others look at a refusal meanwhile, as logs do.
+func TestARenderingIsNobodysButTheAnswers(t *testing.T) {
+	e := drained(t, middleware.Config{})
+	var all sync.WaitGroup
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		all.Go(func() { _, _ = json.Marshal(err) }) // another goroutine's header would be written here
+		e.DefaultHTTPErrorHandler(err, c)
+	}
+	for range 20 {
+		assert.Equal(t, guard.MediaType, get(e).Header().Get("Content-Type"))
+	}
+	all.Wait()
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		he, _ := errors.AsType[*echo.HTTPError](err)
+		_ = c.JSON(he.Code, echo.Map{"error": "slow down"})
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		assert.Equal(t, "application/json", send(e, method, "/").Header().Get("Content-Type"), method)
 	}
 }

@@ -14,13 +14,16 @@ import (
 // Config is what all the middlewares have in common. The zero Config works: callers are client addresses, tiers go by
 // method, and health probes are skipped.
 type Config struct {
-	// Skipper exempts requests; nil is SkipHealthProbes. Echo's DefaultSkipper exempts none.
+	// Skipper exempts requests, besides health probes; nil exempts none.
 	Skipper echomw.Skipper
+	// CountProbes has Kubernetes' health probes limited as well: GET and HEAD of registered routes /healthz, /livez and
+	// /readyz. A probe that is refused has an instance taken away just when it is needed.
+	CountProbes bool
 	// Identify says who asks; nil is identity.Hasher.ByAddress by the secret that the stack's store shares. The address is
 	// Echo's RealIP: behind a proxy, set Echo.IPExtractor, or all clients are one.
 	Identify identity.Identify
 	// Tiers says how important the requests of a route are, by "METHOD /pattern" as registered with Echo, such as
-	// "POST /v1/charges". Others go by method: GET, HEAD and OPTIONS are reads, everything else is a write. HEAD goes as GET
+	// "POST /v1/charges"; the method "*" is all others. What is not in it goes by method: GET, HEAD and OPTIONS are reads, everything else is a write. HEAD goes as GET
 	// of the same route.
 	Tiers map[string]seawall.Tier
 	// Classify may change what Tiers or the method says, for what a table cannot tell; nil leaves it. It must not ask a
@@ -32,7 +35,7 @@ type Config struct {
 	// Headers says how clients are told what is left; zero is guard.Draft11.
 	Headers guard.Headers
 	// DenyHandler answers refused requests; nil is Deny. It may return an error, for Echo's error handler, or write the
-	// answer and return nil. The headers are set, save for the Content-Type.
+	// answer and return nil; if it does neither, Deny does. The headers are set, save for the Content-Type.
 	DenyHandler func(c echo.Context, refusal *guard.Refusal) error
 	// ErrorHandler answers requests that Identify has returned an error for; nil returns an *echo.HTTPError with the status
 	// of an identity.Error, and other errors as they are.
@@ -40,9 +43,6 @@ type Config struct {
 	// Logger is told what is misconfigured; nil is slog.Default().
 	Logger *slog.Logger
 }
-
-// SkipHealthProbes skips Kubernetes' probes: GET and HEAD on registered routes /healthz, /livez and /readyz.
-func SkipHealthProbes(c echo.Context) bool { return guard.HealthProbe(c.Request().Method, c.Path()) }
 
 // EchoContext returns Echo's context of a call, for an Identify that needs more of it than identity.Call has, such as a
 // parameter of the path. It is nil for calls of other adapters.

@@ -86,7 +86,7 @@ func telling(told func(httpcontract.Seen)) echo.MiddlewareFunc {
 // guarded is a guard of the contract as a config.
 func guarded(g httpcontract.Guard) middleware.StackConfig {
 	cfg := middleware.StackConfig{Stack: g.Stack, Config: middleware.Config{
-		Identify: g.Identify, Tiers: g.Tiers, LongLived: g.LongLived, Headers: g.Headers, Logger: g.Logger,
+		Identify: g.Identify, Tiers: g.Tiers, CountProbes: g.CountProbes, LongLived: g.LongLived, Headers: g.Headers, Logger: g.Logger,
 	}}
 	if g.Skip != nil {
 		cfg.Skipper = func(c echo.Context) bool { return g.Skip(c.Request()) }

@@ -35,7 +35,7 @@ func Example_login() {
 	if err != nil {
 		panic(err)
 	}
-	identify, err := hasher.WithLogin(hasher.ByAddress(), identity.Login{Routes: []string{"POST /login"}})
+	identify, err := hasher.WithLogin(hasher.ByAddress(), identity.Login{Routes: logins})
 	if err != nil {
 		panic(err)
 	}

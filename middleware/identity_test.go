@@ -24,17 +24,24 @@ import (
 // Echo's KeyAuth accepts a request if any of its Authorization headers is valid.
 func TestASecondAuthorizationHeaderMintsNoKeys(t *testing.T) {
 	auth := echomw.KeyAuth(func(key string, _ echo.Context) (bool, error) { return key == "valid", nil })
-	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1)))
-	e := serving(auth, mounted(s, middleware.Config{Identify: hasher().ByAPIKey(identity.APIKey{})}))
-	served := 0
-	for i := range 100 {
-		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
-		r.Header["Authorization"] = []string{fmt.Sprintf("Bearer mine-%d", i), "Bearer valid"}
-		if do(e, r).Code == http.StatusOK {
-			served++
+	for name, c := range map[string]struct {
+		verify func(identity.Call, string) bool
+		want   map[int]int
+	}{
+		"believed": {nil, map[int]int{400: 1, 429: 99}}, // of its address
+		"verified": {func(_ identity.Call, key string) bool { return key == "valid" }, map[int]int{200: 1, 429: 99}},
+	} {
+		s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1)))
+		e := serving(auth, mounted(s, middleware.Config{Identify: hasher().ByAPIKey(identity.APIKey{Verify: c.verify})}))
+		got := map[int]int{}
+		for i := range 100 {
+			r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+			r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", map[bool]int{true: 1, false: i}[c.verify == nil])
+			r.Header["Authorization"] = []string{fmt.Sprintf("Bearer mine-%d", i), "Bearer valid"}
+			got[do(e, r).Code]++
 		}
+		assert.Equal(t, c.want, got, name)
 	}
-	assert.Equal(t, 1, served)
 }
 
 func TestForgedHeadersAreLimitedEndToEnd(t *testing.T) {

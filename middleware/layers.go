@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/labstack/echo/v4"
+	echomw "github.com/labstack/echo/v4/middleware"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
@@ -21,20 +22,24 @@ type LayerConfig[L seawall.Layer] struct {
 	Engine seawall.Config
 }
 
-// The configs of RateLimit, Concurrency, FleetShed and WorkerShed.
-type (
-	RateLimitConfig   = LayerConfig[*ratelimit.Limiter]
-	ConcurrencyConfig = LayerConfig[*concurrency.Limiter]
-	FleetShedConfig   = LayerConfig[*fleetshed.Shedder]
-	WorkerShedConfig  = LayerConfig[*workershed.Shedder]
-)
+// RateLimitConfig configures RateLimit.
+type RateLimitConfig = LayerConfig[*ratelimit.Limiter]
+
+// ConcurrencyConfig configures Concurrency.
+type ConcurrencyConfig = LayerConfig[*concurrency.Limiter]
+
+// FleetShedConfig configures FleetShed.
+type FleetShedConfig = LayerConfig[*fleetshed.Shedder]
+
+// WorkerShedConfig configures WorkerShed.
+type WorkerShedConfig = LayerConfig[*workershed.Shedder]
 
 // What RateLimit, Concurrency, FleetShed and WorkerShed use.
 var ( //nolint:gochecknoglobals // Echo's idiom
-	DefaultRateLimitConfig   = RateLimitConfig{Config: Config{Skipper: SkipHealthProbes}}
-	DefaultConcurrencyConfig = ConcurrencyConfig{Config: Config{Skipper: SkipHealthProbes}}
-	DefaultFleetShedConfig   = FleetShedConfig{Config: Config{Skipper: SkipHealthProbes}}
-	DefaultWorkerShedConfig  = WorkerShedConfig{Config: Config{Skipper: SkipHealthProbes}}
+	DefaultRateLimitConfig   = RateLimitConfig{Config: Config{Skipper: echomw.DefaultSkipper}}
+	DefaultConcurrencyConfig = ConcurrencyConfig{Config: Config{Skipper: echomw.DefaultSkipper}}
+	DefaultFleetShedConfig   = FleetShedConfig{Config: Config{Skipper: echomw.DefaultSkipper}}
+	DefaultWorkerShedConfig  = WorkerShedConfig{Config: Config{Skipper: echomw.DefaultSkipper}}
 )
 
 // ToMiddleware returns the middleware. A missing layer or store, or a route that could never match, is an error.

@@ -44,7 +44,7 @@ func TestOuterMiddlewareSeesARefusal(t *testing.T) {
 	require.ErrorAs(t, seen[1], &r)
 	assert.Equal(t, "ratelimit", r.Decision.Layer)
 	assert.Equal(t, "api", r.Decision.Policy)
-	assert.Equal(t, int64(1), r.RetryAfter)
+	assert.Equal(t, int64(1), r.Seconds)
 	assert.Equal(t, http.StatusTooManyRequests, r.StatusCode())
 	assert.Equal(t, "seawall: refused by ratelimit, policy api", r.Error())
 	var he *echo.HTTPError

@@ -1,10 +1,13 @@
 package middleware_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/labstack/echo/v4"
@@ -132,16 +135,43 @@ func TestRefusedRequestsHoldNothing(t *testing.T) {
 	s.assertFree(t)
 }
 
-func TestAPanicWhileIdentifyingHoldsNothing(t *testing.T) {
+// TestAPanicWhileIdentifyingServesOn is about code of the application's: what holds a slot gives it back, and the caller
+// counts as its address.
+func TestAPanicWhileIdentifyingServesOn(t *testing.T) {
+	var log bytes.Buffer
 	st := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Slots(t, 1))
-	e := serving(quietRecover(), mounted(st, middleware.Config{
-		Identify: func(c identity.Call, r *seawall.Request) error {
-			if r.Key = client(); c.Request().FormValue("panic") != "" {
-				panic("identify")
-			}
-			return nil
+	e := serving(mounted(st, middleware.Config{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Identify: func(_ identity.Call, r *seawall.Request) error {
+			r.Key = client()
+			panic(errors.New("canary"))
 		},
 	}))
-	assert.Equal(t, http.StatusInternalServerError, send(e, http.MethodGet, "/?panic=1").Code)
+	for range 5 {
+		assert.Equal(t, http.StatusOK, get(e).Code)
+	}
+	assert.Equal(t, 1, strings.Count(log.String(), "\n"), "once a second")
+	assert.NotContains(t, log.String(), "canary")
+	aborts := serving(mounted(st, middleware.Config{Identify: func(identity.Call, *seawall.Request) error { panic(http.ErrAbortHandler) }}))
+	assert.PanicsWithValue(t, http.ErrAbortHandler, func() { get(aborts) })
 	assert.Equal(t, http.StatusOK, get(e).Code)
+}
+
+// TestWithEverythingOffNothingIsAsked is about the kill switch: it reaches whatever could be broken.
+func TestWithEverythingOffNothingIsAsked(t *testing.T) {
+	store := &counting{Store: fixture.Memory(t, nil)}
+	modes := seawall.Fixed{"concurrency": seawall.Off, "ratelimit": seawall.Off}
+	st := fixture.Stack(t, seawall.Config{Store: store, Modes: modes}, fixture.Slots(t, 1), fixture.Rate(t, fixture.Policy("api", 1)))
+	asked := 0
+	e := serving(mounted(st, middleware.Config{
+		Identify: func(identity.Call, *seawall.Request) error { asked++; return errors.New("broken") },
+		Classify: func(echo.Context, seawall.Tier) seawall.Tier { asked++; panic("broken") },
+	}))
+	for range 3 {
+		w := get(e)
+		assert.Equal(t, http.StatusOK, w.Code)
+		assertNoQuota(t, w)
+	}
+	assert.Zero(t, asked)
+	assert.Zero(t, store.asked.Load())
 }

@@ -3,8 +3,10 @@ package middleware
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
+	echomw "github.com/labstack/echo/v4/middleware"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware/guard"
@@ -18,7 +20,7 @@ type StackConfig struct {
 }
 
 // DefaultStackConfig is what Stack uses.
-var DefaultStackConfig = StackConfig{Config: Config{Skipper: SkipHealthProbes}} //nolint:gochecknoglobals // Echo's idiom
+var DefaultStackConfig = StackConfig{Config: Config{Skipper: echomw.DefaultSkipper}} //nolint:gochecknoglobals // Echo's idiom
 
 // Stack mounts all the layers of s. It panics if s is nil, since it would protect nothing.
 func Stack(s *seawall.Stack) echo.MiddlewareFunc {
@@ -45,7 +47,7 @@ func (cfg StackConfig) ToMiddleware() (echo.MiddlewareFunc, error) {
 		return nil, fmt.Errorf("middleware: %w", err)
 	}
 	if cfg.Skipper == nil {
-		cfg.Skipper = SkipHealthProbes
+		cfg.Skipper = echomw.DefaultSkipper
 	}
 	if cfg.DenyHandler == nil {
 		cfg.DenyHandler = Deny
@@ -55,7 +57,7 @@ func (cfg StackConfig) ToMiddleware() (echo.MiddlewareFunc, error) {
 	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if cfg.Skipper(c) {
+			if !cfg.CountProbes && guard.HealthProbe(c.Request().Method, c.Path()) || cfg.Skipper(c) {
 				return next(c)
 			}
 			return cfg.serve(g, c, next)
@@ -79,22 +81,25 @@ func (p *call) Get(name string) any           { return p.c.Get(name) }
 const requestKey = "seawall.request"
 
 func (cfg *Config) serve(g *guard.Guard, c echo.Context, next echo.HandlerFunc) error {
-	if e := c.Echo(); e != nil && e.IPExtractor == nil {
-		g.Untrusting(c.Request().Header, "set Echo.IPExtractor, for example to echo.ExtractIPFromXFFHeader()")
+	if e := c.Echo(); e != nil {
+		if e.IPExtractor == nil {
+			g.Untrusting(c.Request().Header, "set Echo.IPExtractor, for example to echo.ExtractIPFromXFFHeader()")
+		}
+		g.Registered(registered(e))
 	}
 	p := &call{c: c}
-	earlier, _ := c.Get(requestKey).(*seawall.Request)
-	refusal, err := g.Enter(&p.Passage, p, earlier)
-	if err != nil {
-		return cfg.ErrorHandler(c, err)
-	}
 	defer p.Done()
+	earlier, _ := c.Get(requestKey).(*seawall.Request)
 	c.Set(requestKey, p.Passage.Request())
-	if refusal != nil {
-		return cfg.DenyHandler(c, refusal)
+	switch refusal, err := g.Enter(&p.Passage, p, earlier); {
+	case err != nil:
+		return answered(c, cfg.ErrorHandler(c, err), func() error { return unidentified(c, err) })
+	case refusal != nil:
+		return answered(c, cfg.DenyHandler(c, refusal), func() error { return Deny(c, refusal) })
 	}
-	before := c.Response().Writer
-	if held := p.Hold(before); held != before {
+	if p.Lives() {
+		before := c.Response().Writer
+		held := p.Hold(before)
 		c.Response().Writer = held
 		defer func() { // behind Echo's Timeout the context may be another request's by now, with a writer of its own
 			if c.Response().Writer == held {
@@ -103,4 +108,28 @@ func (cfg *Config) serve(g *guard.Guard, c echo.Context, next echo.HandlerFunc) 
 		}()
 	}
 	return next(c)
+}
+
+// answered is what a handler of the application's returned; if it has not answered either, what otherwise does.
+func answered(c echo.Context, err error, otherwise func() error) error {
+	if err == nil && !c.Response().Committed {
+		return otherwise()
+	}
+	return err
+}
+
+// registered tells which routes there are; "*" is any method.
+func registered(e *echo.Echo) func(method, pattern string) bool {
+	return func(method, pattern string) bool {
+		for _, router := range e.Routers() {
+			for _, r := range router.Routes() {
+				if r.Path == pattern && (method == r.Method || method == "*") {
+					return true
+				}
+			}
+		}
+		return slices.ContainsFunc(e.Routes(), func(r *echo.Route) bool {
+			return r.Path == pattern && (method == r.Method || method == "*")
+		})
+	}
 }

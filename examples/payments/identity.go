@@ -27,7 +27,7 @@ func (o options) protect(s *seawall.Stack) (echo.MiddlewareFunc, error) {
 		},
 		Test: func(key string) bool { return strings.HasPrefix(key, "sk_test_") },
 	})
-	identify, err := h.WithLogin(byKey, identity.Login{Routes: []string{"POST " + loginRoute}})
+	identify, err := h.WithLogin(byKey, identity.Login{Routes: []string{loginRoute}})
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func refusals() []refusal {
 		},
 		{
 			title: "413: a login's body is too large", code: 413,
-			happened: "At most 4096 bytes are read to find out whose login it is. No limit has been asked.",
+			happened: "At most 4096 bytes are read to find out whose login it is. The limit of logins has not been charged.",
 			todo:     "Do not repeat it.",
 			session: []string{
 				`printf '{"account":"%5000s"}' alice | curl -si -d @- ` + url + "/v1/login",
@@ -114,7 +114,7 @@ func refusals() []refusal {
 		},
 		{
 			title: "400: a login without an account", code: 400,
-			happened: "Without an account there is nothing to count by. No limit has been asked.",
+			happened: "Without an account there is nothing to count by. The limit of logins has not been charged.",
 			todo:     "Do not repeat it; mend the body.",
 			session:  []string{`curl -si -d '{}' ` + url + "/v1/login"},
 		},

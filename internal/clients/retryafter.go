@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -10,27 +11,29 @@ import (
 
 // Retry sends a request again if it was refused, 429 or 503, and told by Retry-After when to come back. A server behind
 // Seawall has done nothing for a request that it refuses so, hence a POST is repeated like a GET. Nothing else is repeated.
+// The zero Retry works.
 type Retry struct {
-	Client   *http.Client
-	Attempts int           // how often a request is sent at most
-	MaxWait  time.Duration // it never waits for longer at a time, and does not wait at all if it is told to
+	Client   *http.Client  // nil is http.DefaultClient
+	Attempts int           // how often a request is sent at most; zero is 5
+	MaxWait  time.Duration // it never waits for longer at a time, and does not wait at all if it is told to; zero is 30 s
 }
 
 // Do returns the last answer, a refusal too if waiting cannot help or takes too long: no Retry-After, one beyond MaxWait or
 // the context's deadline, no attempt left, or a body that cannot be read again. The error is the client's or the context's.
 func (r *Retry) Do(req *http.Request) (*http.Response, error) {
+	client, attempts, maxWait := cmp.Or(r.Client, http.DefaultClient), cmp.Or(r.Attempts, 5), cmp.Or(r.MaxWait, 30*time.Second)
 	ctx := req.Context()
 	for sent := 1; ; sent++ {
-		resp, err := r.Client.Do(req)
-		if err != nil || sent >= r.Attempts {
+		resp, err := client.Do(req)
+		if err != nil || sent >= attempts {
 			return resp, err
 		}
 		least, told := retryAfter(resp)
-		if !told || least > r.MaxWait || (req.GetBody == nil && req.Body != nil && req.Body != http.NoBody) {
+		if !told || least > maxWait || (req.GetBody == nil && req.Body != nil && req.Body != http.NoBody) {
 			return resp, nil
 		}
 		// Those who were refused together must not come back together: full jitter, on top of what the server asks for.
-		wait := least + rand.N(1+min(r.MaxWait-least, time.Second<<min(sent, 16)))
+		wait := least + rand.N(1+min(maxWait-least, time.Second<<min(sent, 16)))
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 			return resp, nil
 		}

@@ -62,7 +62,8 @@ type Guard struct {
 	LongLived []string
 	Headers   guard.Headers
 	// Skip is the Skipper; nil is the adapter's default.
-	Skip func(r *http.Request) bool
+	Skip        func(r *http.Request) bool
+	CountProbes bool
 	// Deny answers refused requests; nil is the adapter's default.
 	Deny func(w http.ResponseWriter, r *http.Request, refusal *guard.Refusal)
 	// Error answers requests that cannot be identified; nil is the adapter's default.

@@ -16,7 +16,7 @@ func (a Adapter) callersText(t *testing.T) {
 	const mark = "zzmark"
 	id, err := hasher(t).WithLogin(hasher(t).ByAPIKey(identity.APIKey{
 		Credentials: []identity.Credential{identity.Bearer, identity.BasicUser, identity.Header("X-API-Key"), identity.Query("key")},
-	}), identity.Login{Routes: []string{"POST /login"}})
+	}), identity.Login{Routes: []string{"/login"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,13 +102,13 @@ func (a Adapter) otherStyles(t *testing.T) {
 	}{
 		"draft 07": {guard.Draft07, []map[string]string{
 			{fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=1, reset=1"},
-			{fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=0, reset=2"},
-			{fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=0, reset=2"},
+			{fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=0, reset=1"},
+			{fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=0, reset=1"},
 		}},
 		"X-RateLimit": {guard.XRateLimit, []map[string]string{
 			{fieldX + "Limit": "2", fieldX + "Remaining": "1", fieldX + "Reset": "1"},
-			{fieldX + "Limit": "2", fieldX + "Remaining": "0", fieldX + "Reset": "2"},
-			{fieldX + "Limit": "2", fieldX + "Remaining": "0", fieldX + "Reset": "2"},
+			{fieldX + "Limit": "2", fieldX + "Remaining": "0", fieldX + "Reset": "1"},
+			{fieldX + "Limit": "2", fieldX + "Remaining": "0", fieldX + "Reset": "1"},
 		}},
 		"none": {guard.NoHeaders, []map[string]string{{}, {}, {}}},
 	} {

@@ -3,7 +3,9 @@ package httpcontract
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,6 +20,7 @@ func (a Adapter) identity(t *testing.T) {
 	t.Run("by principal", a.byPrincipal)
 	t.Run("that fails", a.unidentified)
 	t.Run("that panics", a.identifyPanics)
+	t.Run("several keys", a.severalKeys)
 }
 
 func (a Adapter) byKey(t *testing.T) {
@@ -42,8 +45,7 @@ func (a Adapter) byKey(t *testing.T) {
 		{"not asked for", identity.APIKey{}, []with{header("X-API-Key", "sk_1")}, address, false},
 		{"none", identity.APIKey{Credentials: everywhere}, nil, address, false},
 		{"the same twice", identity.APIKey{Credentials: everywhere}, []with{header("X-API-Key", "sk_1"), basic("sk_1")}, key, false},
-		{"contradicting", identity.APIKey{Credentials: everywhere}, []with{header("X-API-Key", "sk_1"), basic("sk_2")}, address, false},
-		{"two headers", identity.APIKey{}, []with{header("Authorization", "Bearer sk_1", "Bearer sk_2")}, address, false},
+		{"beside an unknown one", identity.APIKey{Verify: verify}, []with{header("Authorization", "Bearer sk_2", "Bearer sk_1")}, key, true},
 		{"malformed", identity.APIKey{Credentials: everywhere}, []with{header("Authorization", "Basic sk_1")}, address, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,6 +56,21 @@ func (a Adapter) byKey(t *testing.T) {
 			assert.Equal(t, c.want, got.key)
 			assert.Equal(t, c.known, got.authenticated)
 		})
+	}
+}
+
+// severalKeys are a free choice of quotas, if any of them counts.
+func (a Adapter) severalKeys(t *testing.T) {
+	credentials := []identity.Credential{identity.Bearer, identity.Header("X-API-Key")}
+	st, rec := recorded(t)
+	s := a.serve(t, App{Routes: one("/"), Guards: []Guard{{Stack: st, Identify: hasher(t).ByAPIKey(identity.APIKey{Credentials: credentials})}}})
+	for _, request := range [][]with{
+		{header("X-API-Key", "sk_1"), header("Authorization", "Bearer sk_2")}, {header("Authorization", "Bearer sk_1", "Bearer sk_2")},
+	} {
+		got := s.do(t, "GET /", request...)
+		assert.Equal(t, http.StatusBadRequest, got.status)
+		assert.Equal(t, "The request shows several keys. Send one.", got.problem(t).Detail)
+		assert.Equal(t, hasher(t).Key("addr", "127.0.0.1"), rec.last(t).key, "within the limits of its address")
 	}
 }
 
@@ -141,19 +158,26 @@ func (a Adapter) unidentified(t *testing.T) {
 }
 
 func (a Adapter) identifyPanics(t *testing.T) {
-	rec := newRecord()
+	rec, log := newRecord(), new(lines)
 	s := a.serve(t, App{Recover: true, Routes: one("/"), Guards: []Guard{{
-		Stack: stack(t, seawall.Config{Store: memory(t), Observer: rec}, slots(t, 1, 1), fleet(t, 1), workers(t, 1)),
+		Stack:  stack(t, seawall.Config{Store: memory(t), Observer: rec}, slots(t, 1, 1), fleet(t, 1), workers(t, 1)),
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
 		Identify: func(c identity.Call, r *seawall.Request) error {
 			if c.Request().Header.Get("X-Panic") != "" {
-				panic("identify")
+				panic("identify " + c.Request().Header.Get("X-Panic"))
 			}
 			return asCaller(c, r)
 		},
 	}}})
 	for range 3 {
-		assert.Equal(t, http.StatusInternalServerError, s.do(t, "GET /", header("X-Panic", "1")).status)
+		assert.Equal(t, http.StatusOK, s.do(t, "GET /", header("X-Panic", "canary")).status, "the API serves on")
+		for _, seen := range rec.take() {
+			assert.NotEqual(t, caller(), seen.key, "limited as its address")
+			assert.False(t, seen.key.IsZero())
+		}
+		rec.free(t)
 	}
-	rec.free(t)
+	assert.Equal(t, 1, strings.Count(log.all(), "Identify or Classify panicked"))
+	assert.NotContains(t, log.all(), "canary")
 	assert.Equal(t, http.StatusOK, s.do(t, "GET /").status)
 }

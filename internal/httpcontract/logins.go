@@ -22,7 +22,7 @@ func echoed(w http.ResponseWriter, r *http.Request) error {
 
 func (a Adapter) logins(t *testing.T) {
 	h := hasher(t)
-	identify, err := h.WithLogin(h.ByAddress(), identity.Login{Routes: []string{"POST /v1/login"}, MaxBody: 64})
+	identify, err := h.WithLogin(h.ByAddress(), identity.Login{Routes: []string{"/v1/login"}, MaxBody: 64})
 	require.NoError(t, err)
 	login := policy("login", 2)
 	login.Routes = []string{"/v1/login"}
@@ -84,7 +84,7 @@ func (a Adapter) logins(t *testing.T) {
 // bodies are read by who wants them: a client that waits for 100 Continue is told so when somebody reads.
 func (a Adapter) bodies(t *testing.T) {
 	h := hasher(t)
-	identify, err := h.WithLogin(h.ByAddress(), identity.Login{Routes: []string{"POST /v1/login"}})
+	identify, err := h.WithLogin(h.ByAddress(), identity.Login{Routes: []string{"/v1/login"}})
 	require.NoError(t, err)
 	for _, c := range []struct {
 		path  string

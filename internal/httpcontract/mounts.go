@@ -69,10 +69,10 @@ func (a Adapter) oneByOne(t *testing.T) {
 	outer, inner := limited(t, policy("outer", 3)), limited(t, policy("inner", 2))
 	for style, want := range map[guard.Headers][]map[string]string{
 		guard.Draft07: {
-			{fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=1, reset=1"}, {fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=0, reset=2"},
+			{fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=1, reset=1"}, {fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=0, reset=1"},
 		},
 		guard.XRateLimit: {
-			{fieldX + "Limit": "2", fieldX + "Remaining": "1", fieldX + "Reset": "1"}, {fieldX + "Limit": "2", fieldX + "Remaining": "0", fieldX + "Reset": "2"},
+			{fieldX + "Limit": "2", fieldX + "Remaining": "1", fieldX + "Reset": "1"}, {fieldX + "Limit": "2", fieldX + "Remaining": "0", fieldX + "Reset": "1"},
 		},
 		guard.Draft11: {
 			{fieldPolicy: `"outer";q=3;w=3|"inner";q=2;w=2`, fieldLimit: `"outer";r=2;t=1|"inner";r=1;t=1`},

@@ -3,7 +3,6 @@ package echov5
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"github.com/labstack/echo/v5"
 
@@ -12,60 +11,39 @@ import (
 )
 
 // Deny returns a refusal as an error that renders itself as application/problem+json under Echo's default error handler
-// and, without the members limiter, policy and retry_after, under its ProblemDetailsHTTPErrorHandler. errors.As finds the
-// refusal in it, and echo.StatusCode its status.
+// and, without the members that are Seawall's own, under its ProblemDetailsHTTPErrorHandler. errors.As finds the refusal in
+// it, and echo.StatusCode its status.
 func Deny(c *echo.Context, refusal *guard.Refusal) error { return problem(c, refusal) }
 
-// unidentified returns the error of a request that cannot be identified.
+// unidentified returns the error of a request that cannot be identified. What lies behind it may be Echo's own, such as
+// BodyLimit's.
 func unidentified(c *echo.Context, err error) error {
 	if e, ok := errors.AsType[*identity.Error](err); ok {
+		if cause := e.Unwrap(); echo.StatusCode(cause) != 0 {
+			return cause
+		}
 		return problem(c, e)
 	}
 	return err
 }
 
-// answerable is an error that knows its status and renders as a problem.
-type answerable interface {
-	error
-	json.Marshaler
-	StatusCode() int
-}
-
 // problem returns the error in Echo's form.
-func problem(c *echo.Context, of answerable) error {
-	header := c.Response().Header()
-	if c.Request().Method == http.MethodHead { // Echo answers without rendering
-		if r, err := echo.UnwrapResponse(c.Response()); err == nil {
-			r.Before(func() {
-				if header.Get(echo.HeaderContentType) == "" {
-					header.Set(echo.HeaderContentType, guard.MediaType)
-				}
-			})
-		}
+func problem(c *echo.Context, of guard.Problem) error {
+	r := &rendering{guard.Rendering{Problem: of}}
+	if res, err := echo.UnwrapResponse(c.Response()); err == nil {
+		method := c.Request().Method
+		res.Before(func() { r.Label(res.Header(), method) })
 	}
-	return &rendering{of, header}
+	return r
 }
 
-// rendering is a problem that sets the Content-Type when it is rendered, and only then: Echo's c.JSON sends its headers
-// after that, and an error handler that renders something else is not given the wrong one.
-type rendering struct {
-	answerable
-	header http.Header
-}
-
-// Unwrap is for errors.As.
-func (r *rendering) Unwrap() error { return r.answerable }
-
-// MarshalJSON implements json.Marshaler.
-func (r *rendering) MarshalJSON() ([]byte, error) {
-	r.header.Set(echo.HeaderContentType, guard.MediaType)
-	return r.answerable.MarshalJSON()
-}
+// rendering is a problem that Echo's error handlers know how to answer.
+type rendering struct{ guard.Rendering }
 
 // ProblemError implements echo.ProblemErrorer.
 func (r *rendering) ProblemError() *echo.ProblemError {
 	p := &echo.ProblemError{Status: r.StatusCode()}
-	if text, err := r.answerable.MarshalJSON(); err == nil {
+	if text, err := r.Problem.MarshalJSON(); err == nil {
 		_ = json.Unmarshal(text, p) // whatever of it Echo has members for
 	}
 	return p

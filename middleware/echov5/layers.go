@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/labstack/echo/v5"
+	echomw "github.com/labstack/echo/v5/middleware"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
@@ -34,10 +35,10 @@ type (
 
 // What RateLimit, Concurrency, FleetShed and WorkerShed use.
 var ( //nolint:gochecknoglobals // Echo's idiom
-	DefaultRateLimitConfig   = RateLimitConfig{Config: Config{Skipper: SkipHealthProbes}}
-	DefaultConcurrencyConfig = ConcurrencyConfig{Config: Config{Skipper: SkipHealthProbes}}
-	DefaultFleetShedConfig   = FleetShedConfig{Config: Config{Skipper: SkipHealthProbes}}
-	DefaultWorkerShedConfig  = WorkerShedConfig{Config: Config{Skipper: SkipHealthProbes}}
+	DefaultRateLimitConfig   = RateLimitConfig{Config: Config{Skipper: echomw.DefaultSkipper}}
+	DefaultConcurrencyConfig = ConcurrencyConfig{Config: Config{Skipper: echomw.DefaultSkipper}}
+	DefaultFleetShedConfig   = FleetShedConfig{Config: Config{Skipper: echomw.DefaultSkipper}}
+	DefaultWorkerShedConfig  = WorkerShedConfig{Config: Config{Skipper: echomw.DefaultSkipper}}
 )
 
 // ToMiddleware returns the middleware. A missing layer or store, or a route that could never match, is an error.

@@ -34,7 +34,7 @@ func TestOuterMiddlewareSeesARefusal(t *testing.T) {
 	var r *guard.Refusal
 	require.ErrorAs(t, seen[1], &r)
 	assert.Equal(t, "api", r.Decision.Policy)
-	assert.Equal(t, int64(1), r.RetryAfter)
+	assert.Equal(t, int64(1), r.Seconds)
 	assert.Equal(t, http.StatusTooManyRequests, echo.StatusCode(seen[1]))
 	assert.EqualError(t, seen[1], "seawall: refused by ratelimit, policy api")
 }

@@ -3,9 +3,14 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
+	"runtime"
+	"runtime/debug"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware/identity"
@@ -43,7 +48,10 @@ type Guard struct {
 	longLived identity.Routes[bool]
 	headers   Headers
 	log       *slog.Logger
-	warned    atomic.Bool // of a proxy
+	byAddress identity.Identify // if identify panics
+	warned    atomic.Bool       // of a proxy
+	logged    atomic.Int64      // when a panic was, in Unix nanoseconds
+	looked    sync.Once         // for routes that are not registered
 }
 
 // New returns a Guard. A route that could never match is an error.
@@ -65,42 +73,81 @@ func New(s *seawall.Stack, cfg Config) (*Guard, error) {
 	if g.longLived, err = identity.RouteSet(cfg.LongLived); err != nil {
 		return nil, fmt.Errorf("Config.LongLived: %w", err)
 	}
+	log := slog.New(slog.DiscardHandler)
 	if g.identify == nil {
-		h, err := identity.NewHasher(identity.Config{Shared: s, Logger: g.log})
-		if err != nil {
-			return nil, err
-		}
-		g.identify = h.ByAddress()
+		log = g.log
+	}
+	h, err := identity.NewHasher(identity.Config{Shared: s, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	g.byAddress = h.ByAddress()
+	if g.identify == nil {
+		g.identify = g.byAddress
 	}
 	return g, nil
 }
 
 // Enter decides about a request and begins its passage. It sets the headers that clients are told by. Afterwards the
-// handler runs, or the refusal is answered, or the error, if the request could not be identified; and then Done is
-// called, in any case. earlier is what an outer Guard has made of the same HTTP request, nil if there is none.
+// handler runs, or the refusal is answered, or the error, if the request could not be identified. Done is to be called in
+// any case, also by a panic. earlier is what an outer Guard has made of the same HTTP request, nil if there is none.
 func (g *Guard) Enter(p *Passage, c identity.Call, earlier *seawall.Request) (*Refusal, error) {
+	// All that is the framework's is taken now: an Identify may wait for a body, and behind a timeout of the framework's own
+	// its context may be another request's by then.
+	ctx, header, r := c.Request().Context(), c.Response().Header(), p.Request()
 	method, route := c.Request().Method, c.Route()
-	r := &seawall.Request{Tier: g.tier(method, route), Route: route}
-	p.request = r
+	r.Route, r.Tier = route, g.tier(method, route)
 	r.LongLived, _ = g.longLived.Find(method, route)
-	if g.classify != nil {
-		r.Tier = g.classify(c, r.Tier)
+	if g.stack.Off(r) {
+		return nil, nil
 	}
-	if err := g.identify(c, r); err != nil {
+	err := g.identified(c, r)
+	if _, limited := errors.AsType[*identity.Error](err); err != nil && (!limited || r.Key.IsZero()) {
 		return nil, err
 	}
 	if earlier != nil {
 		r.Continue(earlier)
 	}
-	p.ctx = c.Request().Context()
-	p.admission = g.stack.Admit(p.ctx, r)
+	p.ctx, p.admission = ctx, g.stack.Admit(ctx, r)
 	refusal := refusalOf(p.admission)
-	h := c.Response().Header()
-	g.headers.set(h, p.admission, refusal)
+	g.headers.set(header, p.admission, refusal)
 	if refusal != nil {
-		refusal.setHeaders(h)
+		refusal.setHeaders(header)
+		return refusal, nil
 	}
-	return refusal, nil
+	return nil, err
+}
+
+// identified classifies a request and says who asks. If the application's part in it panics, the request goes on as one of
+// its client address.
+func (g *Guard) identified(c identity.Call, r *seawall.Request) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if v == http.ErrAbortHandler { //nolint:errorlint // a panic's value
+				panic(v)
+			}
+			g.panicked(v)
+			err = g.byAddress(c, r)
+		}
+	}()
+	if g.classify != nil {
+		r.Tier = g.classify(c, r.Tier)
+	}
+	return g.identify(c, r)
+}
+
+// panicked logs a panic of the application's, at most once a second. Its value may hold what a caller has sent.
+func (g *Guard) panicked(v any) {
+	now, last := time.Now().UnixNano(), g.logged.Load()
+	if now-last < int64(time.Second) && now >= last || !g.logged.CompareAndSwap(last, now) {
+		return
+	}
+	what := fmt.Sprintf("a %T", v)
+	if e, ok := v.(runtime.Error); ok {
+		what = e.Error()
+	}
+	g.log.Error("seawall: Identify or Classify panicked; the request counts as one of its client address",
+		"panic", what, "stack", string(debug.Stack()))
 }
 
 // tier is how important a request is by its route and method.
@@ -124,5 +171,28 @@ func (g *Guard) Untrusting(h http.Header, whatToDo string) {
 	if !g.warned.Load() && g.warned.CompareAndSwap(false, true) {
 		g.log.Warn("seawall: a request has come through a proxy, or says so, and no proxy is trusted: if there is one, all clients behind it count as one address",
 			"do", whatToDo)
+	}
+}
+
+// Registered is called by adapters with what tells whether a route is registered, once the application is complete. It says
+// once which routes of Tiers and LongLived are not.
+func (g *Guard) Registered(is func(method, pattern string) bool) {
+	g.looked.Do(func() {
+		for method, pattern := range g.routes() {
+			if !is(method, pattern) {
+				g.log.Warn("seawall: Tiers or LongLived name a route that is not registered", "route", method+" "+pattern)
+			}
+		}
+	})
+}
+
+func (g *Guard) routes() iter.Seq2[string, string] {
+	return func(yield func(method, pattern string) bool) {
+		for method, pattern := range g.tiers.All() {
+			if !yield(method, pattern) {
+				return
+			}
+		}
+		g.longLived.All()(yield)
 	}
 }

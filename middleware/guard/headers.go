@@ -22,7 +22,8 @@ const (
 	Draft11 Headers = iota
 	// Draft07 is the same fields in the seventh draft: limit;w=window and limit=…, remaining=…, reset=….
 	Draft07
-	// XRateLimit is X-RateLimit-Limit, -Remaining and -Reset. Reset is in seconds from now, as in the drafts.
+	// XRateLimit is X-RateLimit-Limit, -Remaining and -Reset. In this style and the one before, reset is when more than
+	// what remains will be available, in seconds from now.
 	XRateLimit
 	// NoHeaders is none of them. Retry-After is sent all the same.
 	NoHeaders
@@ -56,11 +57,15 @@ func (s Headers) set(h http.Header, a *seawall.Admission, refusal *Refusal) {
 		setDraft11(h, a, refusal)
 	case Draft07, XRateLimit:
 		check, res := tightest(a)
-		if check == nil || !tighter(h, s, res.Remaining) {
+		if check == nil || res.Admitted && !tighter(h, s, res.Remaining) {
 			return
 		}
 		limit, remaining := strconv.FormatInt(res.Limit, 10), strconv.FormatInt(res.Remaining, 10)
-		reset := strconv.FormatInt(atLeastOne(res.ResetAfter), 10)
+		wait := lasts(res, refusal)
+		if !res.Admitted && refusal != nil {
+			wait = max(wait, refusal.Seconds)
+		}
+		reset := strconv.FormatInt(wait, 10)
 		if s == XRateLimit {
 			h.Set(fieldXLimit, limit)
 			h.Set(fieldXRemaining, remaining)
@@ -74,8 +79,7 @@ func (s Headers) set(h http.Header, a *seawall.Admission, refusal *Refusal) {
 }
 
 // setDraft11 shows every policy: q is the limit and w the time in which it may be spent once, of a bucket its burst and
-// how long that takes to fill, r what is left and t how long it stays at most that. A refused client is told of no
-// window that ends after the wait that it is told.
+// how long that takes to fill, r what is left and t how long it stays at most that.
 func setDraft11(h http.Header, a *seawall.Admission, refusal *Refusal) {
 	var bufs [2][96]byte
 	policies, limits := bufs[0][:0], bufs[1][:0]
@@ -89,11 +93,7 @@ func setDraft11(h http.Header, a *seawall.Admission, refusal *Refusal) {
 		}
 		name := checks[i].Limit.Policy()
 		policies = appendItem(policies, name, 'q', res.Limit, 'w', atLeastOne(checks[i].Rule.(ratelimit.Rule).Window()))
-		t := atLeastOne(window(res))
-		if refusal != nil && refusal.RetryAfter > 0 {
-			t = min(t, refusal.RetryAfter)
-		}
-		limits = appendItem(limits, name, 'r', res.Remaining, 't', t)
+		limits = appendItem(limits, name, 'r', res.Remaining, 't', lasts(res, refusal))
 	}
 	if len(policies) > 0 {
 		h.Add(fieldPolicy, string(policies))
@@ -131,13 +131,18 @@ func tighter(h http.Header, s Headers, remaining int64) bool {
 	return err != nil || remaining < before
 }
 
-// window is how long at most Remaining is available. A refused request's cost comes later than the next
-// token, and Retry-After must not be earlier than the window's end.
-func window(res seawall.Result) time.Duration {
-	if res.NextAfter == 0 {
-		return res.ResetAfter
+// lasts is for how many seconds no more than Remaining is available. A refused client is told of none that ends after the
+// wait that it is told: its cost comes later than the next token.
+func lasts(res seawall.Result, refusal *Refusal) int64 {
+	window := res.NextAfter
+	if window == 0 {
+		window = res.ResetAfter
 	}
-	return res.NextAfter
+	seconds := atLeastOne(window)
+	if refusal != nil && refusal.Seconds > 0 {
+		seconds = min(seconds, refusal.Seconds)
+	}
+	return seconds
 }
 
 // appendItem appends a structured-field item: a quoted name, which holds no character to escape, and two

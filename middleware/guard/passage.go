@@ -17,13 +17,21 @@ type Passage struct {
 }
 
 // Request is what the layers know of the request, for a Guard further inside.
-func (p *Passage) Request() *seawall.Request { return p.request }
+func (p *Passage) Request() *seawall.Request {
+	if p.request == nil {
+		p.request = new(seawall.Request)
+	}
+	return p.request
+}
+
+// Lives tells whether the request lasts as long as its client likes, and Hold is to be called.
+func (p *Passage) Lives() bool { return p.admission != nil && p.request.LongLived }
 
 // Hold returns what the handler of a long-lived request must write to instead of w, so that the passage lasts as long as
 // a connection that it takes over: many handlers of WebSockets return while others go on with the connection. Of other
 // requests, that is w.
 func (p *Passage) Hold(w http.ResponseWriter) http.ResponseWriter {
-	if !p.request.LongLived {
+	if !p.Lives() {
 		return w
 	}
 	p.tenure = newTenure(p.ctx, p.admission)
@@ -34,7 +42,7 @@ func (p *Passage) Hold(w http.ResponseWriter) http.ResponseWriter {
 // that it has taken over is closed.
 func (p *Passage) Done() {
 	switch {
-	case p.admission == nil: // it was not identified
+	case p.admission == nil: // it was not identified, or every layer is off
 	case p.tenure != nil:
 		p.admission.Return()
 		p.tenure.leave()

@@ -24,8 +24,9 @@ const (
 type Refusal struct {
 	// Decision is what the layers said.
 	Decision seawall.Decision
-	// RetryAfter is the number of seconds that the client is told to wait; 0 if waiting cannot help.
-	RetryAfter int64
+	// Seconds is how long the client is told to wait: the Decision's RetryAfter in whole seconds, which those of shedders are
+	// spread over; 0 if waiting cannot help.
+	Seconds int64
 	// Violated are the policies that refuse, in the order of the layers; the first is the Decision's.
 	Violated []string
 }
@@ -36,7 +37,7 @@ func refusalOf(a *seawall.Admission) *Refusal {
 	if !d.Denied {
 		return nil
 	}
-	r := &Refusal{Decision: d, RetryAfter: seconds(d)}
+	r := &Refusal{Decision: d, Seconds: seconds(d)}
 	checks := a.Checks()
 	for i, res := range a.Results() {
 		if !res.Admitted && !checks[i].Advisory {
@@ -48,8 +49,8 @@ func refusalOf(a *seawall.Admission) *Refusal {
 
 // setHeaders tells the client when to come back, and caches that the answer is for it alone.
 func (r *Refusal) setHeaders(h http.Header) {
-	if r.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(r.RetryAfter, 10))
+	if r.Seconds > 0 {
+		h.Set("Retry-After", strconv.FormatInt(r.Seconds, 10))
 	}
 	h.Set("Cache-Control", "no-store")
 }
@@ -86,11 +87,11 @@ type problem struct {
 // MarshalJSON renders the problem.
 func (r *Refusal) MarshalJSON() ([]byte, error) {
 	p := problem{
-		Type: typeQuota, Title: "Too many requests", Status: r.StatusCode(), Detail: r.detail(),
-		Limiter: r.Decision.Layer, Policy: r.Decision.Policy, RetryAfter: r.RetryAfter,
+		Type: typeQuota, Title: r.Title(), Status: r.StatusCode(), Detail: r.Detail(),
+		Limiter: r.Decision.Layer, Policy: r.Decision.Policy, RetryAfter: r.Seconds,
 	}
 	if p.Status == http.StatusServiceUnavailable {
-		p.Type, p.Title = typeCapacity, "Temporarily reduced capacity"
+		p.Type = typeCapacity
 	} else {
 		p.Violated = r.Violated
 	}
@@ -100,15 +101,23 @@ func (r *Refusal) MarshalJSON() ([]byte, error) {
 // ofCaller tells whether it is for the caller's own sake that it was refused, and not for the service's.
 func ofCaller(c seawall.Cause) bool { return c == seawall.CauseQuota || c == seawall.CauseBlocked }
 
-// detail says what to do.
-func (r *Refusal) detail() string {
-	wait := "Retry after " + strconv.FormatInt(r.RetryAfter, 10) + " s."
+// Title is what happened, in a few words.
+func (r *Refusal) Title() string {
+	if ofCaller(r.Decision.Cause) {
+		return "Too many requests"
+	}
+	return "Temporarily reduced capacity"
+}
+
+// Detail says what to do.
+func (r *Refusal) Detail() string {
+	wait := "Retry after " + strconv.FormatInt(r.Seconds, 10) + " s."
 	switch {
 	case r.Decision.Cause == seawall.CauseUnavailable:
 		return "This request cannot be checked against its limit right now, and is not allowed unchecked. " + wait
 	case r.Decision.Cause == seawall.CauseBlocked:
 		return "This caller is blocked. Do not repeat the request; contact the service."
-	case r.RetryAfter == 0:
+	case r.Seconds == 0:
 		return "This request costs more than its limit ever allows. Do not repeat it; ask for less."
 	}
 	switch r.Decision.Layer {

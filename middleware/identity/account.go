@@ -15,28 +15,37 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normalize returns a name that is the same for all spellings of an account that look alike: in Unicode's NFKC form,
-// without regard to case, to space at its ends and how much of it is between, and to characters that are not seen.
+// Normalize returns a name that is the same for all spellings of an account that most applications take for one: in
+// Unicode's NFKC form, without regard to case, to space at its ends and how much of it is between, and to characters that
+// are not seen. Letters of different scripts that look alike stay different.
 func Normalize(account string) string {
-	folded := norm.NFKC.String(cases.Fold().String(norm.NFKC.String(account)))
 	seen := strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
+		if unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) ||
+			unicode.IsControl(r) && !unicode.IsSpace(r) {
 			return -1
 		}
 		return r
-	}, folded)
-	return strings.Join(strings.Fields(seen), " ")
+	}, norm.NFKC.String(account))
+	// Both cases before folding, or what a handler lowers or raises by itself would be another account: İ and ı.
+	plain := strings.ToLower(strings.ToUpper(norm.NFKC.String(seen)))
+	return strings.Join(strings.Fields(norm.NFKC.String(cases.Fold().String(plain))), " ")
 }
 
-// Account finds the account in the body of a login. An *Error is answered as it is, any other error with 400 and without
-// its text.
-type Account func(body []byte) (string, error)
+// Account finds the account in a login and its body. An *Error is answered as it is, any other error with 400 and without
+// its text. The request's own body must not be read.
+type Account func(r *http.Request, body []byte) (string, error)
 
-// JSONMember is the text of a member of a JSON object. A body that has the member twice, in whatever case, has none: the
-// handler might read the other one.
+// JSONMember is the text of a member of a JSON object. A request that says it twice has none, since the handler might read
+// the other one: in whatever case, in the URL, or as a form. So has one that says that it is XML, or a form of several
+// parts.
 func JSONMember(name string) Account {
-	wrong := &Error{http.StatusBadRequest, fmt.Sprintf("The body of a login must be a JSON object with one text %q.", name)}
-	return func(body []byte) (account string, err error) {
+	wrong := &Error{Status: http.StatusBadRequest, Detail: fmt.Sprintf("The body of a login must be a JSON object with one text %q.", name)}
+	return func(r *http.Request, body []byte) (account string, err error) {
+		mediaType := mediaTypeOf(r)
+		if strings.HasSuffix(mediaType, "xml") || strings.HasPrefix(mediaType, "multipart/") || inURL(r, name) ||
+			mediaType == formType && inQuery(string(body), name) { // curl says so of whatever it sends
+			return "", wrong
+		}
 		d := json.NewDecoder(bytes.NewReader(body))
 		if t, err := d.Token(); err != nil || t != json.Delim('{') {
 			return "", wrong
@@ -67,14 +76,43 @@ func JSONMember(name string) Account {
 	}
 }
 
-// FormField is the value of a field of an HTML form. A body that has the field twice has none.
+// FormField is the value of a field of an HTML form, application/x-www-form-urlencoded. A request that has it twice has
+// none, also if one is in the URL.
 func FormField(name string) Account {
-	wrong := &Error{http.StatusBadRequest, fmt.Sprintf("The body of a login must be a form with one field %q.", name)}
-	return func(body []byte) (string, error) {
+	wrong := &Error{Status: http.StatusBadRequest, Detail: fmt.Sprintf("The body of a login must be a form with one field %q.", name)}
+	return func(r *http.Request, body []byte) (string, error) {
 		values, err := url.ParseQuery(string(body))
-		if account := single(values[name]); err == nil && account != "" {
-			return account, nil
+		if err != nil || mediaTypeOf(r) != formType || inURL(r, name) || len(values[name]) != 1 || values[name][0] == "" {
+			return "", wrong
 		}
-		return "", wrong
+		return values[name][0], nil
 	}
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// mediaTypeOf is what the request says of its body, in small letters and without parameters.
+func mediaTypeOf(r *http.Request) string {
+	text, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(text))
+}
+
+// inURL tells whether the URL has a field, or cannot be read, since others may read it.
+func inURL(r *http.Request, name string) bool {
+	if r.URL.RawQuery == "" {
+		return false
+	}
+	_, err := url.ParseQuery(r.URL.RawQuery)
+	return err != nil || inQuery(r.URL.RawQuery, name)
+}
+
+// inQuery tells whether a query, or a form, has a field, in whatever case.
+func inQuery(query, name string) bool {
+	values, _ := url.ParseQuery(query)
+	for field := range values {
+		if strings.EqualFold(field, name) {
+			return true
+		}
+	}
+	return false
 }

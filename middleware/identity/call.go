@@ -25,23 +25,34 @@ type Call interface {
 }
 
 // Identify says who asks. It fills in Key, and may fill in More, Cost and Authenticated, and lower the Tier to
-// seawall.TestMode. If it returns an error, the request is answered with that. It runs before any limit is asked, and
-// must be safe for concurrent use.
+// seawall.TestMode. It runs before any limit is asked, and must be safe for concurrent use. If it returns an error, the
+// request is answered with that; if that is an *Error and there is a Key, the request has to be within the limits of that
+// first. If it panics, the request goes on as one of its client address.
 type Identify func(c Call, r *seawall.Request) error
 
 // Error is a request that cannot be identified, through its client's fault. Its JSON is a problem of RFC 9457.
 type Error struct {
-	// Status is the answer's.
+	// Status is the answer's; zero is 400.
 	Status int
 	// Detail says what is wrong with the request. It holds no text of the client's.
 	Detail string
+
+	cause error
 }
 
 // Error implements error.
 func (e *Error) Error() string { return "identity: " + e.Detail }
 
-// StatusCode is the answer's status.
-func (e *Error) StatusCode() int { return e.Status }
+// Unwrap returns what lies behind it, such as the error of a middleware that limits bodies; nil is nothing.
+func (e *Error) Unwrap() error { return e.cause }
+
+// StatusCode is the answer's status: 400 if there is no other one that tells of a client's fault, or of the service's.
+func (e *Error) StatusCode() int {
+	if e.Status < 400 || e.Status > 599 {
+		return http.StatusBadRequest
+	}
+	return e.Status
+}
 
 // MarshalJSON renders the problem.
 func (e *Error) MarshalJSON() ([]byte, error) {
@@ -50,5 +61,5 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 		Title  string `json:"title"`
 		Status int    `json:"status"`
 		Detail string `json:"detail"`
-	}{"about:blank", http.StatusText(e.Status), e.Status, e.Detail})
+	}{"about:blank", http.StatusText(e.StatusCode()), e.StatusCode(), e.Detail})
 }

@@ -1,57 +1,61 @@
 package identity
 
 import (
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/seawall-go/seawall"
 )
 
-// Credential finds what a caller shows; "" is nothing.
-type Credential func(c Call) string
+// Credential finds what a caller shows, which is more than one thing if a client likes: what authenticates may accept any
+// of them.
+type Credential func(c Call) []string
 
-// Bearer is the bearer token of the Authorization header. A request with several such headers has none: what
-// authenticates may accept any of them, and the others would be a free choice of key.
-func Bearer(c Call) string {
+// Bearer is the bearer token of the Authorization header. It ends at the first space.
+func Bearer(c Call) (tokens []string) {
 	const scheme = "bearer "
-	v := single(c.Request().Header["Authorization"])
-	if len(v) <= len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) {
-		return ""
+	for _, v := range c.Request().Header["Authorization"] {
+		if len(v) > len(scheme) && strings.EqualFold(v[:len(scheme)], scheme) {
+			if fields := strings.Fields(v[len(scheme):]); len(fields) > 0 {
+				tokens = append(tokens, fields[0])
+			}
+		}
 	}
-	return strings.TrimSpace(v[len(scheme):])
+	return tokens
 }
 
-// BasicUser is the user of the Authorization header's basic authentication, where some APIs take their keys. A request
-// with several such headers has none.
-func BasicUser(c Call) string {
-	if len(c.Request().Header["Authorization"]) != 1 {
-		return ""
+// BasicUser is the user of the Authorization header's basic authentication, where some APIs take their keys.
+func BasicUser(c Call) (users []string) {
+	for _, v := range c.Request().Header["Authorization"] {
+		one := http.Request{Header: http.Header{"Authorization": {v}}}
+		if user, _, ok := one.BasicAuth(); ok {
+			users = append(users, user)
+		}
 	}
-	user, _, _ := c.Request().BasicAuth()
-	return user
+	return users
 }
 
-// Header is the value of a header, such as "X-API-Key". A request with several such headers has none.
+// Header is the value of a header, such as "X-API-Key".
 func Header(name string) Credential {
-	return func(c Call) string { return strings.TrimSpace(single(c.Request().Header.Values(name))) }
-}
-
-// Query is the value of a parameter of the URL's query. It is better not used: URLs are written to logs on their way. A
-// request with several such parameters has none.
-func Query(name string) Credential {
-	return func(c Call) string { return single(c.Request().URL.Query()[name]) }
-}
-
-// single is the only value.
-func single(values []string) string {
-	if len(values) != 1 {
-		return ""
+	name = http.CanonicalHeaderKey(name)
+	return func(c Call) (values []string) {
+		for _, v := range c.Request().Header[name] {
+			values = append(values, strings.TrimSpace(v))
+		}
+		return values
 	}
-	return values[0]
+}
+
+// Query is the value of a parameter of the URL's query. It is better not used: URLs are written to logs on their way.
+func Query(name string) Credential {
+	return func(c Call) []string { return c.Request().URL.Query()[name] }
 }
 
 // APIKey says how callers show their keys.
 type APIKey struct {
-	// Credentials are where a key may be; nil is Bearer alone. A request that shows different ones has none.
+	// Credentials are where a key may be; nil is Bearer alone. A request that shows several keys is answered with 400,
+	// unless Verify knows exactly one of them: the others would be a free choice of quotas.
 	Credentials []Credential
 	// Verify tells whether a key is one of the application's. One that is not does not count: its caller is known by its
 	// address; where finding out can fail, write an Identify instead. Nil believes every key, which is right only behind
@@ -69,10 +73,10 @@ func (h *Hasher) ByAPIKey(cfg APIKey) Identify {
 		cfg.Credentials = []Credential{Bearer}
 	}
 	return func(c Call, r *seawall.Request) error {
-		key := cfg.shown(c)
-		if key == "" || cfg.Verify != nil && !cfg.Verify(c, key) {
+		key, err := cfg.shown(c)
+		if err != nil || key == "" {
 			r.Key = h.addressKey(c)
-			return nil
+			return err
 		}
 		r.Key, r.Authenticated = h.Key("key", key), cfg.Verify != nil
 		if cfg.Test != nil && cfg.Test(key) {
@@ -82,18 +86,36 @@ func (h *Hasher) ByAPIKey(cfg APIKey) Identify {
 	}
 }
 
-// shown is the key of a request, "" if it shows none or several.
-func (cfg *APIKey) shown(c Call) (key string) {
+// maxShown is how many different keys of one request are verified.
+const maxShown = 4
+
+// shown is the key of a request that counts, "" if there is none.
+func (cfg *APIKey) shown(c Call) (key string, err error) {
+	var buf [maxShown]string
+	shown := buf[:0]
 	for _, find := range cfg.Credentials {
-		switch found := find(c); {
-		case found == "" || found == key:
-		case key != "":
-			return ""
-		default:
+		for _, found := range find(c) {
+			if found == "" || slices.Contains(shown, found) {
+				continue
+			}
+			if len(shown) == maxShown {
+				return "", severalKeys()
+			}
+			shown = append(shown, found)
+			if cfg.Verify != nil && !cfg.Verify(c, found) {
+				continue
+			}
+			if key != "" {
+				return "", severalKeys()
+			}
 			key = found
 		}
 	}
-	return key
+	return key, nil
+}
+
+func severalKeys() error {
+	return &Error{Status: http.StatusBadRequest, Detail: "The request shows several keys. Send one."}
 }
 
 // Principal is whom the application has authenticated.

@@ -1,7 +1,10 @@
 package identity_test
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,20 +34,20 @@ func TestCredentials(t *testing.T) {
 		find   identity.Credential
 		target string
 		header []string
-		want   string
+		want   []string
 	}{
-		{key, "/", []string{"X-API-Key", " sk_1 "}, "sk_1"},
-		{key, "/", []string{"X-API-Key", "sk_1", "X-API-Key", "sk_2"}, ""},
-		{key, "/", nil, ""},
-		{query, "/?key=sk_1", nil, "sk_1"},
-		{query, "/?key=sk_1&key=sk_2", nil, ""},
-		{query, "/?Key=sk_1", nil, ""},
-		{query, "/?key=%zz", nil, ""},
-		{identity.BasicUser, "/", []string{"Authorization", "Basic c2tfMTo="}, "sk_1"},
-		{identity.BasicUser, "/", []string{"Authorization", "Basic c2tfMTpzZWNyZXQ="}, "sk_1"},
-		{identity.BasicUser, "/", []string{"Authorization", "Basic c2tfMTo=", "Authorization", "Bearer x"}, ""},
-		{identity.BasicUser, "/", []string{"Authorization", "Basic !"}, ""},
-		{identity.BasicUser, "/", []string{"Authorization", "Bearer sk_1"}, ""},
+		{key, "/", []string{"X-API-Key", " sk_1 "}, []string{"sk_1"}},
+		{key, "/", []string{"X-API-Key", "sk_1", "X-API-Key", "sk_2"}, []string{"sk_1", "sk_2"}},
+		{key, "/", nil, nil},
+		{query, "/?key=sk_1", nil, []string{"sk_1"}},
+		{query, "/?key=sk_1&key=sk_2", nil, []string{"sk_1", "sk_2"}},
+		{query, "/?Key=sk_1", nil, nil},
+		{query, "/?key=%zz", nil, nil},
+		{identity.BasicUser, "/", []string{"Authorization", "Basic c2tfMTo="}, []string{"sk_1"}},
+		{identity.BasicUser, "/", []string{"Authorization", "Basic c2tfMTpzZWNyZXQ="}, []string{"sk_1"}},
+		{identity.BasicUser, "/", []string{"Authorization", "Basic c2tfMTo=", "Authorization", "Bearer x"}, []string{"sk_1"}},
+		{identity.BasicUser, "/", []string{"Authorization", "Basic !"}, nil},
+		{identity.BasicUser, "/", []string{"Authorization", "Bearer sk_1"}, nil},
 	} {
 		assert.Equal(t, c.want, c.find(shows(t, c.target, c.header...)), "%s %v", c.target, c.header)
 	}
@@ -61,8 +64,46 @@ func TestAKeyIsTheSameCallerWhereverItIsShown(t *testing.T) {
 		assert.Equal(t, want, keyOf(t, id, c))
 	}
 	address := h.Key("addr", "192.0.2.1")
-	assert.Equal(t, address, keyOf(t, id, shows(t, "/", "X-API-Key", "sk_1", "Authorization", "Bearer sk_2")), "contradictions are none")
 	assert.Equal(t, address, keyOf(t, id, shows(t, "/?key=sk_1")), "not from the URL, unless that is asked for")
+}
+
+// TestNobodyChoosesAmongSeveralKeys has requests of which what authenticates may accept any key.
+func TestNobodyChoosesAmongSeveralKeys(t *testing.T) {
+	h := hasher(t, "")
+	verified := 0
+	credentials := []identity.Credential{identity.Header("X-API-Key"), identity.Bearer}
+	believes := h.ByAPIKey(identity.APIKey{Credentials: credentials})
+	verifies := h.ByAPIKey(identity.APIKey{Credentials: credentials, Verify: func(_ identity.Call, key string) bool {
+		verified++
+		return strings.HasPrefix(key, "sk_")
+	}, Test: func(key string) bool { return strings.HasPrefix(key, "sk_test_") }})
+	several := func(header ...string) *call { return shows(t, "/", header...) }
+	twice := several("Authorization", "Bearer sk_test_1", "Authorization", "bearer sk_test_1", "X-API-Key", "sk_test_1")
+	beside := several("Authorization", "Bearer made-up", "Authorization", "Bearer sk_test_1", "X-API-Key", "made-up-too")
+	two := several("Authorization", "Bearer sk_1", "X-API-Key", "sk_2")
+	many := several()
+	for i := range 100 {
+		many.r.Header.Add("X-API-Key", fmt.Sprint("made-up-", i))
+	}
+	for _, c := range []*call{twice, beside} {
+		r := seawall.Request{Tier: seawall.Critical}
+		require.NoError(t, verifies(c, &r))
+		assert.Equal(t, seawall.Request{Key: h.Key("key", "sk_test_1"), Authenticated: true, Tier: seawall.TestMode}, r)
+	}
+	assert.Equal(t, h.Key("key", "sk_test_1"), keyOf(t, believes, twice))
+	verified = 0
+	for _, refused := range []struct {
+		by identity.Identify
+		c  *call
+	}{{believes, beside}, {believes, two}, {verifies, two}, {verifies, many}, {believes, many}} {
+		var r seawall.Request
+		e, ok := errors.AsType[*identity.Error](refused.by(refused.c, &r))
+		require.True(t, ok)
+		assert.Equal(t, http.StatusBadRequest, e.StatusCode())
+		assert.Equal(t, h.Key("addr", "192.0.2.1"), r.Key, "limited as its address")
+	}
+	assert.LessOrEqual(t, verified, 6, "who invents keys does not have them all looked up")
+	assert.Equal(t, h.Key("key", "sk_1"), keyOf(t, believes, several("Authorization", "Bearer sk_1 7")), "what follows the token is not of it")
 }
 
 func TestOnlyVerifiedKeysCount(t *testing.T) {

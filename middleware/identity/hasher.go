@@ -89,6 +89,8 @@ func NewHasher(cfg Config) (*Hasher, error) {
 	}
 	if h.shared == nil || h.shared.Secret().IsZero() {
 		h.own = newKeyed(seawall.NewSecret())
+	}
+	if h.own != nil || h.shared.Secret().Alone() {
 		cfg.Logger.Warn("seawall: no secret is configured; this process makes one up, and others will know callers by other keys", "do", howTo)
 		return h, nil
 	}

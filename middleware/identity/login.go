@@ -2,10 +2,13 @@ package identity
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seawall-go/seawall"
@@ -18,9 +21,10 @@ const (
 )
 
 // Login says how the account of a login is found in the request's body, which is read before the request is limited, and
-// given back to the handler.
+// given back to the handler. The handler must take the account from there.
 type Login struct {
-	// Routes are the routes of logins, "METHOD /pattern" as registered with the router, such as "POST /v1/login". Required.
+	// Routes are the routes of logins, as the router has them, such as "/v1/login", for every method: a GET without a body
+	// is the page that asks for the account, and no login. Required.
 	Routes []string
 	// Account finds the account; nil is JSONMember("account").
 	Account Account
@@ -29,27 +33,30 @@ type Login struct {
 	Normalize func(account string) string
 	// MaxBody is how many bytes the body may have; zero is 4096. Larger ones are answered with 413.
 	MaxBody int64
-	// MaxWait is how long a client may take to send it; zero is 5 s. Where the server has no deadlines, it is the server's.
+	// MaxWait is how long a client may take to send it; zero is 5 s. A shorter http.Server.ReadTimeout stands. Where the
+	// server has no deadlines, it is the server's.
 	MaxWait time.Duration
 }
 
 // WithLogin adds to what base identifies the keys of a login, for policies to ask for: see LoginPair, LoginAccount and
-// LoginAddress. A login whose account is not found is answered with 400.
+// LoginAddress. A login whose account is not found is answered with 400, if the other policies admit it.
 func (h *Hasher) WithLogin(base Identify, l Login) (Identify, error) {
 	if base == nil {
 		return nil, errors.New("identity: WithLogin: base is nil; want what identifies callers, such as Hasher.ByAddress()")
 	}
 	if len(l.Routes) == 0 {
-		return nil, errors.New(`identity: Login.Routes is empty; want the routes of logins, such as "POST /v1/login"`)
+		return nil, errors.New(`identity: Login.Routes is empty; want the routes of logins, such as "/v1/login"`)
 	}
-	routes, err := RouteSet(l.Routes)
-	if err != nil {
-		return nil, fmt.Errorf("identity: Login.Routes: %w", err)
+	for i, route := range l.Routes {
+		if !seawall.ValidRoute(route) || strings.HasSuffix(route, "*") {
+			return nil, fmt.Errorf("identity: Login.Routes[%d] is %q; want a path as the router has it, such as /v1/login, without the method", i, route)
+		}
 	}
 	if l.MaxBody < 0 || l.MaxWait < 0 {
 		return nil, fmt.Errorf("identity: Login.MaxBody is %d and MaxWait is %v; want positive values, or zero for %d and %v",
 			l.MaxBody, l.MaxWait, DefaultMaxBody, DefaultMaxWait)
 	}
+	l.Routes = slices.Clone(l.Routes)
 	if l.Account == nil {
 		l.Account = JSONMember("account")
 	}
@@ -63,44 +70,27 @@ func (h *Hasher) WithLogin(base Identify, l Login) (Identify, error) {
 		l.MaxWait = DefaultMaxWait
 	}
 	return func(c Call, r *seawall.Request) error {
-		if err := base(c, r); err != nil {
+		if err := base(c, r); err != nil || !slices.Contains(l.Routes, c.Route()) || asksForThePage(c.Request()) {
 			return err
 		}
-		if login, _ := routes.Find(c.Request().Method, c.Route()); !login {
-			return nil
-		}
+		address := h.Address(c.Address()) // before the body is waited for: a framework may have taken its context back then
 		account, err := l.account(c)
 		if err != nil {
+			r.More = append([]seawall.Key{noAccount}, r.More...)
 			return err
 		}
-		address := h.Address(c.Address())
-		r.More = append([]seawall.Key{h.Key("login", account, address), h.Key("acct", account), h.Key("addr", address)}, r.More...)
+		r.More = append([]seawall.Key{h.Key(kindPair, account, address), h.Key(kindAccount, account), h.Key(kindAddress, address)}, r.More...)
 		return nil
 	}, nil
 }
 
-// LoginPair is the key of a login's account and client address together, for a policy's Key: an attacker cannot lock out
-// somebody who logs in from elsewhere.
-//
-// A request that WithLogin did not take for a login has no such key if it is a read, such as one for the page that asks for
-// the account. Anything else on such a policy counts as its caller: a policy on logins whose Identify lacks WithLogin
-// limits callers, rather than nobody.
-func LoginPair(r *seawall.Request) seawall.Key { return loginKey(r, 0) }
-
-// LoginAccount is the key of a login's account, wherever it comes from. What is no login is as for LoginPair.
-func LoginAccount(r *seawall.Request) seawall.Key { return loginKey(r, 1) }
-
-// LoginAddress is the key of a login's client address: ByAddress' own. What is no login is as for LoginPair.
-func LoginAddress(r *seawall.Request) seawall.Key { return loginKey(r, 2) }
-
-func loginKey(r *seawall.Request, i int) seawall.Key {
-	switch {
-	case i < len(r.More):
-		return r.More[i]
-	case r.Tier == seawall.Read:
-		return seawall.Key{}
+// asksForThePage tells a request for the page that asks for the account from one that names it.
+func asksForThePage(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return r.ContentLength == 0 || r.Body == nil
 	}
-	return r.Key
+	return false
 }
 
 func (l *Login) account(c Call) (string, error) {
@@ -108,18 +98,15 @@ func (l *Login) account(c Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	account, err := l.Account(body)
+	account, err := l.Account(c.Request(), body)
 	if err == nil {
 		account = l.Normalize(account)
-	}
-	if err == nil && account == "" {
-		err = errors.New("the account is empty")
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return "", e
 	}
-	if err != nil { // its text may be the client's
-		return "", &Error{http.StatusBadRequest, "The body of a login must name one account."}
+	if err != nil || account == "" { // the error's text may be the client's
+		return "", &Error{Status: http.StatusBadRequest, Detail: "The body of a login must name one account."}
 	}
 	return account, nil
 }
@@ -127,19 +114,26 @@ func (l *Login) account(c Call) (string, error) {
 // read returns the body and gives it back to the handler.
 func (l *Login) read(c Call) ([]byte, error) {
 	req, control := c.Request(), http.NewResponseController(c.Response())
-	if req.ContentLength > l.MaxBody {
-		return nil, l.tooLarge()
+	if req.Body == nil {
+		req.Body = http.NoBody
 	}
-	deadline := control.SetReadDeadline(time.Now().Add(l.MaxWait))
+	// Also of a body that is too large: the server reads some of it before it answers.
+	deadline := control.SetReadDeadline(time.Now().Add(l.patience(req.Context())))
 	if deadline != nil && !errors.Is(deadline, http.ErrNotSupported) {
 		return nil, deadline
 	}
+	if req.ContentLength > l.MaxBody {
+		return nil, tooLarge(l.MaxBody)
+	}
 	body, err := io.ReadAll(io.LimitReader(req.Body, l.MaxBody+1))
+	if limited, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge(limited.Limit)
+	}
 	switch {
 	case err != nil:
-		return nil, &Error{http.StatusBadRequest, "The body of the login did not arrive."}
+		return nil, &Error{Status: http.StatusBadRequest, Detail: "The body of the login did not arrive.", cause: err}
 	case int64(len(body)) > l.MaxBody:
-		return nil, l.tooLarge()
+		return nil, tooLarge(l.MaxBody)
 	}
 	if deadline == nil {
 		// There is nothing left to read. A deadline that passed while the handler works would end the request's context.
@@ -154,6 +148,14 @@ func (l *Login) read(c Call) ([]byte, error) {
 	return body, nil
 }
 
-func (l *Login) tooLarge() error {
-	return &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("The body of a login may have %d bytes.", l.MaxBody)}
+// patience is how long the body is waited for.
+func (l *Login) patience(ctx context.Context) time.Duration {
+	if server, ok := ctx.Value(http.ServerContextKey).(*http.Server); ok && server.ReadTimeout > 0 {
+		return min(l.MaxWait, server.ReadTimeout)
+	}
+	return l.MaxWait
+}
+
+func tooLarge(limit int64) error {
+	return &Error{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("The body of a login may have %d bytes.", limit)}
 }

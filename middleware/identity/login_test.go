@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/middleware/identity"
@@ -37,8 +39,11 @@ func TestNormalize(t *testing.T) {
 		" \u200b ":             "",
 		"\xff\xfe":             "\ufffd\ufffd",
 		"a@EXAMPLE.com":        "a@example.com",
-		"İstanbul":             "i\u0307stanbul",
-		"alice\u0000":          "alice\u0000",
+		"İstanbul":             "istanbul",
+		"al\u0000ice\u0001":    "alice",
+		"ınstanbul":            "instanbul",
+		"mİnİsterİng":          "ministering",
+		"jose\u200d\u0301":     "jos\u00e9",
 		"\u1e9e":               "ss",
 		"\u2126":               "\u03c9", // ohm
 		"ΣΊΣΥΦΟΣ":              "σίσυφοσ",
@@ -50,7 +55,17 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
+// form is a request that says its body is of a media type.
+func form(mediaType string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/login", http.NoBody)
+	if mediaType != "" {
+		r.Header.Set("Content-Type", mediaType)
+	}
+	return r
+}
+
 func TestJSONMember(t *testing.T) {
+	mediaType := "application/json"
 	find := identity.JSONMember("account")
 	for body, want := range map[string]string{
 		`{"account":"alice"}`: "alice",
@@ -60,7 +75,7 @@ func TestJSONMember(t *testing.T) {
 		`{"account":"\ud800"}`:     "\ufffd",
 		"{\"account\":\"\xff\"}":   "\ufffd",
 	} {
-		got, err := find([]byte(body))
+		got, err := find(form(mediaType), []byte(body))
 		require.NoError(t, err, body)
 		assert.Equal(t, want, got, body)
 	}
@@ -68,22 +83,23 @@ func TestJSONMember(t *testing.T) {
 		"", "x", "[]", `"account"`, `{"account":"a"`, `{"account":"a"}{}`, `{"account":"a"}x`, `{"account":1}`, `{"account":["a"]}`,
 		`{}`, `{"account":null}`, `{"account":""}`, `{"account":"a","account":"b"}`, `{"account":"a","ACCOUNT":"b"}`, `{"account":"a","account":null}`, `{"account":null,"account":"a"}`,
 	} {
-		_, err := find([]byte(body))
+		_, err := find(form(mediaType), []byte(body))
 		require.Error(t, err, body)
 	}
 }
 
 func TestFormField(t *testing.T) {
+	mediaType := "application/x-www-form-urlencoded; charset=utf-8"
 	find := identity.FormField("account")
 	for body, want := range map[string]string{
 		"account=alice&password=x": "alice", "account=a%20b+c": "a b c", "x=&account=a": "a",
 	} {
-		got, err := find([]byte(body))
+		got, err := find(form(mediaType), []byte(body))
 		require.NoError(t, err)
 		assert.Equal(t, want, got, body)
 	}
 	for _, body := range []string{"", "account=", "account=%zz", "account=a&account=b", "Account=a", "account=a;b=c"} {
-		_, err := find([]byte(body))
+		_, err := find(form(mediaType), []byte(body))
 		require.EqualError(t, err, `identity: The body of a login must be a form with one field "account".`, body)
 	}
 }
@@ -96,10 +112,62 @@ func login(body io.Reader) *call {
 func withLogin(t *testing.T, l identity.Login) identity.Identify {
 	t.Helper()
 	h := hasher(t, "")
-	l.Routes = []string{"POST /login"}
+	l.Routes = []string{"/login"}
 	id, err := h.WithLogin(h.ByAddress(), l)
 	require.NoError(t, err)
 	return id
+}
+
+// TestWhatAHandlerMightReadInsteadHasNoAccount is about requests that name two accounts.
+func TestWhatAHandlerMightReadInsteadHasNoAccount(t *testing.T) {
+	const asForm = "application/x-www-form-urlencoded"
+	member, field := identity.JSONMember("account"), identity.FormField("account")
+	for _, c := range []struct {
+		find            identity.Account
+		target, is, has string
+	}{
+		{field, "/login?account=alice", asForm, "account=x7"},
+		{field, "/login?account=alice;x", asForm, "account=x7"},
+		{field, "/login", "text/plain", "account=x7"},
+		{field, "/login", "", "account=x7"},
+		{field, "/login", "multipart/form-data; boundary=x", "account=x7"},
+		{member, "/login", asForm, `{"account":"x7&account=alice&y"}`},
+		{member, "/login", asForm, `{"account":"x7&ACCOUNT=alice&y"}`},
+		{member, "/login", "application/xml", `{"account":"x7<login><account>alice</account></login>"}`},
+		{member, "/login", "text/XML; charset=utf-8", `{"account":"x7"}`},
+		{member, "/login", "application/soap+xml", `{"account":"x7"}`},
+		{member, "/login", "multipart/form-data; boundary=x", `{"account":"x7"}`},
+		{member, "/login?Account=alice", "application/json", `{"account":"x7"}`},
+	} {
+		r := httptest.NewRequest(http.MethodPost, c.target, http.NoBody)
+		r.Header.Set("Content-Type", c.is)
+		_, err := c.find(r, []byte(c.has))
+		require.Error(t, err, c)
+	}
+	for _, is := range []string{"", asForm, "application/json", "application/vnd.api+json", "text/plain"} {
+		account, err := member(form(is), []byte(`{"account":"x7"}`))
+		require.NoError(t, err)
+		assert.Equal(t, "x7", account)
+	}
+}
+
+// TestSpellingsThatGoTakesForOne has every character with a case or that is not seen, and some of the others, alone and
+// inside an accent.
+func TestSpellingsThatGoTakesForOne(t *testing.T) {
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		cased := unicode.ToUpper(r) != r || unicode.ToLower(r) != r || unicode.In(r, unicode.M, unicode.Cf, unicode.Lt)
+		if r == 0x345 || !cased && r%97 != 0 { // an iota below a letter is its own case inside an accent
+			continue
+		}
+		for _, account := range []string{string(r), "e" + string(r) + "\u0301"} {
+			want := identity.Normalize(account)
+			for _, other := range []string{strings.ToLower(account), strings.ToUpper(account), want, norm.NFD.String(account)} {
+				if got := identity.Normalize(other); got != want {
+					assert.Equal(t, want, got, "%+q as %+q", account, other)
+				}
+			}
+		}
+	}
 }
 
 func TestALoginHasThreeKeys(t *testing.T) {
@@ -129,10 +197,12 @@ func TestALoginHasThreeKeys(t *testing.T) {
 func TestWhatIsNoLoginKeepsItsBody(t *testing.T) {
 	c := login(failing{errors.New("read")})
 	var r seawall.Request
-	for _, other := range [][2]string{{"POST", "/other"}, {"GET", "/login"}, {"HEAD", "/login"}, {"POST", ""}} {
-		c.r.Method, c.route = other[0], other[1]
+	for _, other := range [][2]string{{"POST", "/other"}, {"GET", "/login"}, {"HEAD", "/login"}, {"OPTIONS", "/login"}, {"POST", ""}} {
+		c.r.Method, c.route, c.r.ContentLength = other[0], other[1], 0
 		require.NoError(t, withLogin(t, identity.Login{})(c, &r), "such as a page that asks for the account")
 	}
+	tenant := seawall.Request{Key: r.Key, More: []seawall.Key{seawall.NewKey("tenant", "7")}, Tier: seawall.Write}
+	assert.Equal(t, r.Key, identity.LoginPair(&tenant), "what else is in More is no login's")
 	for _, key := range []func(*seawall.Request) seawall.Key{identity.LoginPair, identity.LoginAccount, identity.LoginAddress} {
 		assert.Equal(t, seawall.Key{}, key(&seawall.Request{Key: r.Key, Tier: seawall.Read}))
 		assert.Equal(t, r.Key, key(&seawall.Request{Key: r.Key, Tier: seawall.Write}), "a policy on logins must not limit nobody")
@@ -192,15 +262,16 @@ func TestLoginsThatCannotBe(t *testing.T) {
 func TestLoginConfigsThatCannotBe(t *testing.T) {
 	h := hasher(t, "")
 	for want, l := range map[string]identity.Login{
-		"Routes is empty": {},
-		`Routes: route "/login": want "METHOD /patt`: {Routes: []string{"POST /a", "/login"}},
-		"MaxBody is -1 and MaxWait is 0s":            {Routes: []string{"POST /a"}, MaxBody: -1},
-		"MaxWait is -1s; want positive values, or ":  {Routes: []string{"POST /a"}, MaxWait: -time.Second},
+		"Routes is empty":                           {},
+		`Routes[1] is "POST /login"`:                {Routes: []string{"/a", "POST /login"}},
+		`Routes[0] is "/v1/*"`:                      {Routes: []string{"/v1/*"}},
+		"MaxBody is -1 and MaxWait is 0s":           {Routes: []string{"/a"}, MaxBody: -1},
+		"MaxWait is -1s; want positive values, or ": {Routes: []string{"/a"}, MaxWait: -time.Second},
 	} {
 		_, err := h.WithLogin(h.ByAddress(), l)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := h.WithLogin(nil, identity.Login{Routes: []string{"POST /a"}})
+	_, err := h.WithLogin(nil, identity.Login{Routes: []string{"/a"}})
 	require.ErrorContains(t, err, "base is nil")
 }
 

@@ -2,6 +2,7 @@ package identity
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 )
@@ -12,8 +13,8 @@ type Routes[V any] map[route]V
 // route is a method and a pattern of the router's.
 type route struct{ method, pattern string }
 
-// NewRoutes reads "METHOD /pattern", as registered with the router, such as "GET /v1/charges/:id". One of another form is
-// an error, since it would never match.
+// NewRoutes reads "METHOD /pattern", as registered with the router, such as "GET /v1/charges/:id"; the method "*" is all of
+// which nothing else is said. One of another form is an error, since it would never match.
 func NewRoutes[V any](of map[string]V) (Routes[V], error) {
 	r := make(Routes[V], len(of))
 	for name, v := range of {
@@ -35,6 +36,17 @@ func RouteSet(names []string) (Routes[bool], error) {
 	return NewRoutes(set)
 }
 
+// All are the methods and patterns.
+func (r Routes[V]) All() iter.Seq2[string, string] {
+	return func(yield func(method, pattern string) bool) {
+		for at := range r {
+			if !yield(at.method, at.pattern) {
+				return
+			}
+		}
+	}
+}
+
 // Find looks up a route; HEAD is GET where nothing else is said.
 func (r Routes[V]) Find(method, pattern string) (v V, ok bool) {
 	if len(r) == 0 {
@@ -42,6 +54,9 @@ func (r Routes[V]) Find(method, pattern string) (v V, ok bool) {
 	}
 	if v, ok = r[route{method, pattern}]; !ok && method == http.MethodHead {
 		v, ok = r[route{http.MethodGet, pattern}]
+	}
+	if !ok {
+		v, ok = r[route{"*", pattern}]
 	}
 	return v, ok
 }

@@ -150,7 +150,7 @@ func pattern(route string) string {
 // guarded is a guard of the contract as a config.
 func guarded(g httpcontract.Guard) nethttp.Config {
 	return nethttp.Config{
-		Stack: g.Stack, Skipper: g.Skip, Identify: g.Identify, Tiers: g.Tiers, Classify: g.Classify, LongLived: g.LongLived,
+		Stack: g.Stack, Skipper: g.Skip, Identify: g.Identify, Tiers: g.Tiers, Classify: g.Classify, CountProbes: g.CountProbes, LongLived: g.LongLived,
 		Headers: g.Headers, DenyHandler: g.Deny, ErrorHandler: g.Error, Logger: g.Logger,
 	}
 }

@@ -20,7 +20,7 @@ func unidentified(w http.ResponseWriter, _ *http.Request, err error) {
 	if !ok {
 		e = &identity.Error{Status: http.StatusInternalServerError, Detail: "The request could not be identified."}
 	}
-	problem(w, e.Status, e)
+	problem(w, e.StatusCode(), e)
 }
 
 func problem(w http.ResponseWriter, status int, body json.Marshaler) {
@@ -30,5 +30,29 @@ func problem(w http.ResponseWriter, status int, body json.Marshaler) {
 		status = http.StatusInternalServerError
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) //nolint:gosec // nothing of the request is in it; of HEAD, the server sends none of it
+	_, _ = w.Write(append(text, '\n')) // of HEAD, the server sends none of it
+}
+
+// refusing is an answer whose status is not 200 by omission.
+type refusing struct {
+	http.ResponseWriter
+	status   int
+	answered bool
+}
+
+// Unwrap is for http.ResponseController.
+func (w *refusing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *refusing) WriteHeader(status int) {
+	w.answered = w.answered || status >= http.StatusOK
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *refusing) Write(b []byte) (int, error) {
+	if !w.answered {
+		w.WriteHeader(w.status)
+	}
+	return w.ResponseWriter.Write(b)
 }

@@ -1,6 +1,8 @@
 package nethttp
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -10,9 +12,22 @@ import (
 
 // TrustProxies returns a ClientAddress for servers behind proxies of the given networks: of the addresses that they have
 // appended to X-Forwarded-For, the last that is not a proxy's, and the socket's peer if that is no proxy. What a client
-// has written before is not believed, and neither is what is no address.
-func TrustProxies(proxies ...netip.Prefix) func(*http.Request) string {
-	proxies = slices.Clone(proxies)
+// has written before is not believed, and neither is what is no address. The peer of a Unix socket is no proxy. No network
+// at all, or one that is none, is an error.
+func TrustProxies(networks ...netip.Prefix) (func(*http.Request) string, error) {
+	if len(networks) == 0 {
+		return nil, errors.New("nethttp: TrustProxies has no networks; want those of the proxies, such as 10.0.0.0/8")
+	}
+	proxies := make([]netip.Prefix, len(networks))
+	for i, n := range networks {
+		if !n.IsValid() {
+			return nil, fmt.Errorf("nethttp: TrustProxies: network %d is %v; want one such as 10.0.0.0/8", i, n)
+		}
+		if bits := n.Bits() - 96; n.Addr().Is4In6() && bits >= 0 {
+			n = netip.PrefixFrom(n.Addr().Unmap(), bits)
+		}
+		proxies[i] = n
+	}
 	trusted := func(a netip.Addr) bool {
 		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
@@ -41,7 +56,7 @@ func TrustProxies(proxies ...netip.Prefix) func(*http.Request) string {
 			}
 		}
 		return client.String()
-	}
+	}, nil
 }
 
 // parse reads an address with or without a port, as IPv4 if it is mapped.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall/middleware/nethttp"
 )
@@ -64,26 +65,26 @@ func TestTheClientBehindProxies(t *testing.T) {
 			r.Header.Set("Forwarded", "for=198.51.100.77")
 			r.Header.Set("X-Real-IP", "198.51.100.77")
 			r.Header.Set("True-Client-IP", "198.51.100.77")
-			assert.Equal(t, c.want, nethttp.TrustProxies(proxies()...)(r))
+			assert.Equal(t, c.want, behindProxies(t)(r))
 		})
 	}
 }
 
 func TestTheListOfProxiesIsCopied(t *testing.T) {
 	trusted := proxies()
-	address := nethttp.TrustProxies(trusted...)
+	address, err := nethttp.TrustProxies(trusted...)
+	require.NoError(t, err)
 	trusted[0] = netip.MustParsePrefix("0.0.0.0/0")
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.RemoteAddr = "198.51.100.9:1"
 	r.Header.Set("X-Forwarded-For", "203.0.113.7")
 	assert.Equal(t, "198.51.100.9:1", address(r))
-	assert.Equal(t, "198.51.100.9:1", nethttp.TrustProxies()(r), "none is none")
 }
 
 // TestAForgerHasOneBucket goes through a proxy that appends, as all do, and writes what it likes before.
 func TestAForgerHasOneBucket(t *testing.T) {
 	mw := nethttp.StackWithConfig(nethttp.Config{
-		Stack: limited(t, policy("api", 3)), ClientAddress: nethttp.TrustProxies(proxies()...),
+		Stack: limited(t, policy("api", 3)), ClientAddress: behindProxies(t),
 	})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	served := map[int]int{}
 	for i := range 50 {
@@ -95,4 +96,30 @@ func TestAForgerHasOneBucket(t *testing.T) {
 		served[w.Code]++
 	}
 	assert.Equal(t, map[int]int{200: 3, 429: 47}, served)
+}
+
+// behindProxies trusts proxies.
+func behindProxies(t *testing.T) func(*http.Request) string {
+	t.Helper()
+	address, err := nethttp.TrustProxies(proxies()...)
+	require.NoError(t, err)
+	return address
+}
+
+func TestNetworksThatAreNone(t *testing.T) {
+	_, err := nethttp.TrustProxies()
+	require.ErrorContains(t, err, "has no networks; want those of the proxies")
+	_, err = nethttp.TrustProxies(netip.MustParsePrefix("10.0.0.0/8"), netip.Prefix{})
+	require.ErrorContains(t, err, "network 1 is invalid Prefix; want one such as 10.0.0.0/8")
+}
+
+func TestMappedNetworksAreIPv4(t *testing.T) {
+	address, err := nethttp.TrustProxies(netip.MustParsePrefix("::ffff:10.0.0.0/104"))
+	require.NoError(t, err)
+	for peer, want := range map[string]string{"10.1.2.3:1": "203.0.113.7", "[::ffff:10.1.2.3]:1": "203.0.113.7", "11.1.2.3:1": "11.1.2.3:1"} {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = peer
+		r.Header.Set("X-Forwarded-For", "203.0.113.7")
+		assert.Equal(t, want, address(r), peer)
+	}
 }

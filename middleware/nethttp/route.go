@@ -6,14 +6,18 @@ import (
 	"sync"
 )
 
-// MuxRoute is a Config.Route for a middleware around a mux: it asks which route the mux will match.
+// MuxRoute is a Config.Route for a middleware around a mux: it asks which route the mux will match. It panics if mux is
+// nil.
 func MuxRoute(mux *http.ServeMux) func(*http.Request) string {
+	if mux == nil {
+		panic("nethttp: the ServeMux is nil; want the one that is wrapped")
+	}
 	known := new(routes)
 	return func(r *http.Request) string {
-		if r.Method == http.MethodConnect { // the mux may return the client's own path for a pattern
+		_, pattern := mux.Handler(r)
+		if r.Method == http.MethodConnect && pattern == r.URL.Path+"/" { // a redirect, whose pattern is the client's own path
 			return ""
 		}
-		_, pattern := mux.Handler(r)
 		return known.of(pattern)
 	}
 }
@@ -36,8 +40,8 @@ func (k *routes) of(pattern string) string {
 	return route
 }
 
-// Route returns a ServeMux' pattern, such as "GET /v1/users/{id}", as a route, "/v1/users/:id". "{path...}" is "*" and
-// "{$}" is nothing.
+// Route returns a ServeMux' pattern, such as "GET /v1/users/{id}", as a route, "/v1/users/:id". "{path...}" and what a
+// pattern that ends in a slash matches is "*", and "{$}" is nothing.
 func Route(pattern string) string {
 	_, path, found := strings.Cut(pattern, "/") // behind method and host
 	if !found {
@@ -46,15 +50,13 @@ func Route(pattern string) string {
 	segments := strings.Split("/"+path, "/")
 	for i, s := range segments {
 		name, wild := strings.CutPrefix(s, "{")
-		if !wild {
-			continue
-		}
 		name = strings.TrimSuffix(name, "}")
 		switch {
+		case !wild && (s != "" || i < len(segments)-1):
+		case !wild, strings.HasSuffix(name, "..."):
+			segments[i] = "*"
 		case name == "$":
 			segments[i] = ""
-		case strings.HasSuffix(name, "..."):
-			segments[i] = "*"
 		default:
 			segments[i] = ":" + name
 		}

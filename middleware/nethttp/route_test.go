@@ -18,7 +18,7 @@ import (
 
 func TestPatternsAsRoutes(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"/":                               "/",
+		"/":                               "/*",
 		"/{$}":                            "/",
 		"GET /{$}":                        "/",
 		"GET /v1/charges":                 "/v1/charges",
@@ -31,7 +31,8 @@ func TestPatternsAsRoutes(t *testing.T) {
 		"example.com/v1/charges/{id}":     "/v1/charges/:id",
 		"GET example.com/v1/charges/{id}": "/v1/charges/:id",
 		"GET\t/v1":                        "/v1",
-		"DELETE  example.com/":            "/",
+		"DELETE  example.com/":            "/*",
+		"/static/":                        "/static/*",
 		"":                                "",
 		"GET":                             "",
 	} {
@@ -98,7 +99,7 @@ func TestNoPathOfAClientsIsARoute(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, map[string]bool{"": true, "/tree/": true, "/v1/charges/:id/": true, "/files/*": true}, routes)
+	assert.Equal(t, map[string]bool{"": true, "/tree/*": true, "/v1/charges/:id/*": true, "/files/*": true}, routes)
 }
 
 // TestACONNECTIsLimitedLikeOthers sends one as net/http/rpc does: of all methods it is the one whose paths a mux does not clean, and

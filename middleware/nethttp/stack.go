@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -38,12 +39,20 @@ func (cfg Config) ToMiddleware() (func(http.Handler) http.Handler, error) {
 	}
 	cfg = cfg.withDefaults()
 	return func(next http.Handler) http.Handler {
+		cfg := cfg
+		if cfg.Route == nil {
+			cfg.Route = matched()
+			if mux, ok := next.(*http.ServeMux); ok {
+				cfg.Route = MuxRoute(mux)
+			}
+		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if cfg.Skipper(r) {
+			route := cfg.Route(r)
+			if !cfg.CountProbes && guard.HealthProbe(r.Method, route) || cfg.Skipper(r) {
 				next.ServeHTTP(w, r)
 				return
 			}
-			cfg.serve(g, w, r, next)
+			cfg.serve(g, &call{cfg: &cfg, w: w, r: r, route: route}, next)
 		})
 	}, nil
 }
@@ -51,14 +60,15 @@ func (cfg Config) ToMiddleware() (func(http.Handler) http.Handler, error) {
 // call is one request in net/http's terms, on its passage.
 type call struct {
 	guard.Passage
-	cfg *Config
-	w   http.ResponseWriter
-	r   *http.Request
+	cfg   *Config
+	w     http.ResponseWriter
+	r     *http.Request
+	route string
 }
 
 func (p *call) Request() *http.Request        { return p.r }
 func (p *call) Response() http.ResponseWriter { return p.w }
-func (p *call) Route() string                 { return p.cfg.Route(p.r) }
+func (p *call) Route() string                 { return p.route }
 func (p *call) Get(name string) any           { return p.r.Context().Value(name) }
 
 func (p *call) Address() string {
@@ -71,22 +81,33 @@ func (p *call) Address() string {
 // requestKey is where the context keeps what earlier Seawall middlewares of the same request made of it.
 type requestKey struct{}
 
-func (cfg *Config) serve(g *guard.Guard, w http.ResponseWriter, r *http.Request, next http.Handler) {
+func (cfg *Config) serve(g *guard.Guard, p *call, next http.Handler) {
+	w, r := p.w, p.r
 	if cfg.ClientAddress == nil {
 		g.Untrusting(r.Header, "set Config.ClientAddress, for example to nethttp.TrustProxies(…)")
 	}
-	p := &call{cfg: cfg, w: w, r: r}
+	defer p.Done()
 	earlier, _ := r.Context().Value(requestKey{}).(*seawall.Request)
 	refusal, err := g.Enter(&p.Passage, p, earlier)
-	if err != nil {
-		cfg.ErrorHandler(w, r, err)
-		return
+	switch {
+	case err != nil:
+		answer := &refusing{ResponseWriter: w, status: http.StatusInternalServerError}
+		if e, ok := errors.AsType[*identity.Error](err); ok {
+			answer.status = e.StatusCode()
+		}
+		if cfg.ErrorHandler(answer, r, err); !answer.answered {
+			unidentified(w, r, err)
+		}
+	case refusal != nil:
+		answer := &refusing{ResponseWriter: w, status: refusal.StatusCode()}
+		if cfg.DenyHandler(answer, r, refusal); !answer.answered {
+			Deny(w, r, refusal)
+		}
+	default:
+		inner := r.WithContext(context.WithValue(r.Context(), requestKey{}, p.Passage.Request()))
+		defer func() { // what is outside asks for the one, and net/http removes the files of the other
+			r.Pattern, r.MultipartForm = inner.Pattern, inner.MultipartForm
+		}()
+		next.ServeHTTP(p.Hold(w), inner)
 	}
-	defer p.Done()
-	if refusal != nil {
-		cfg.DenyHandler(w, r, refusal)
-		return
-	}
-	inner := r.WithContext(context.WithValue(r.Context(), requestKey{}, p.Passage.Request()))
-	next.ServeHTTP(p.Hold(w), inner)
 }

@@ -79,7 +79,7 @@ func TestAConfiguredAddressIsNoProxyThatNobodyTrusts(t *testing.T) {
 	for name, c := range map[string]struct {
 		address func(*http.Request) string
 		warns   bool
-	}{"peer": {nil, true}, "configured": {nethttp.TrustProxies(proxies()...), false}} {
+	}{"peer": {nil, true}, "configured": {behindProxies(t), false}} {
 		var log bytes.Buffer
 		h := nethttp.StackWithConfig(nethttp.Config{
 			Stack: limited(t, policy("api", 9)), Identify: asCaller, ClientAddress: c.address,
