@@ -6,9 +6,10 @@ import (
 )
 
 // ValidRoute tells whether a policy's list of routes may hold the route: the text that a router has of it, such as
-// "/v1/users/:id", from its slash on, without a method and without braces, and with '*' at its end only.
+// "/v1/users/:id", from its first slash on, without a method and without braces, and with '*' at its end only. Without HTTP
+// it may be the name of a procedure.
 func ValidRoute(route string) bool {
-	return (route == "*" || strings.HasPrefix(route, "/")) && !strings.ContainsAny(route, " {}") && !strings.Contains(strings.TrimSuffix(route, "*"), "*")
+	return route != "" && strings.IndexByte(route, '/') <= 0 && !strings.ContainsAny(route, " {}") && !strings.Contains(strings.TrimSuffix(route, "*"), "*")
 }
 
 // On tells whether the request's route is among the given ones, for every method. One that ends in '*' stands for all

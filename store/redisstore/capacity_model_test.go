@@ -102,15 +102,17 @@ func (m *capacityModel) live(members map[string]string) (workers map[string]int6
 func (m *capacityModel) beat(id string, workers, seen int64, here bool, about string) int64 {
 	pipe := m.client.Pipeline()
 	before := pipe.HGetAll(m.t.Context(), membersKey)
-	cmd := m.script.EvalSha(m.t.Context(), pipe, []string{membersKey, capacityKey, floorsKey},
-		id, workers, 0, modelTTL, here, m.clock*1000, seen, m.clock)
+	cmd := m.script.EvalSha(m.t.Context(), pipe, []string{membersKey, capacityKey, floorsKey, secretKey},
+		id, workers, 0, modelTTL, here, m.clock*1000, seen, strings.Repeat("a", 64), m.clock)
 	after := pipe.HGetAll(m.t.Context(), membersKey)
 	kept, floors := pipe.Get(m.t.Context(), capacityKey), pipe.Get(m.t.Context(), floorsKey)
 	_, err := pipe.Exec(m.t.Context())
 	if err != redis.Nil { //nolint:errorlint // of floors, which are absent
 		require.NoError(m.t, err, about)
 	}
-	reply, err := cmd.Int64Slice()
+	answer, err := cmd.Slice()
+	require.NoError(m.t, err, about)
+	reply, err := redisstore.ReadBeat(answer)
 	require.NoError(m.t, err, about)
 	had, _ := m.live(before.Val())
 	has, live := m.live(after.Val())

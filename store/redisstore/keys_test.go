@@ -83,7 +83,7 @@ func TestIdleKeysVanish(t *testing.T) {
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		keys, err := c.Keys(context.Background(), "*").Result()
 		require.NoError(t, err)
-		require.ElementsMatch(t, []string{membersKey, capacityKey}, keys)
+		require.ElementsMatch(t, []string{membersKey, capacityKey, secretKey}, keys)
 	}, soon, 10*time.Millisecond)
 }
 
