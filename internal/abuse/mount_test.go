@@ -138,7 +138,7 @@ func (s *site) identify(t *testing.T, l limits, logger *slog.Logger) identity.Id
 	byKey := hasher.ByAPIKey(identity.APIKey{Credentials: []identity.Credential{
 		identity.Bearer, identity.BasicUser, identity.Header("X-API-Key"), identity.Query("key"),
 	}})
-	identify, err := hasher.WithLogin(byKey, identity.Login{Routes: []string{"POST /v1/login"}})
+	identify, err := hasher.WithLogin(byKey, identity.Login{Routes: []string{"/v1/login"}})
 	require.NoError(t, err)
 	return func(c identity.Call, r *seawall.Request) error {
 		if tenant := c.Request().Header.Get("X-Tenant"); l.tenants && tenant != "" {

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/identity"
 )
 
 // callersText has nothing that a caller sends come back in a header, nor in a refusal.
 func (a Adapter) callersText(t *testing.T) {
 	const mark = "zzmark"
-	id, err := hasher(t).WithLogin(hasher(t).ByAPIKey(identity.APIKey{
+	id, err := fixture.Hasher(t).WithLogin(fixture.Hasher(t).ByAPIKey(identity.APIKey{
 		Credentials: []identity.Credential{identity.Bearer, identity.BasicUser, identity.Header("X-API-Key"), identity.Query("key")},
 	}), identity.Login{Routes: []string{"/login"}})
 	if err != nil {
@@ -22,11 +23,11 @@ func (a Adapter) callersText(t *testing.T) {
 	}
 	for name, burst := range map[string]int64{"allowed": 1000, "refused": 1} {
 		t.Run(name, func(t *testing.T) {
-			everybody := policy("api", burst)
+			everybody := fixture.Policy("api", burst)
 			everybody.Key = func(*seawall.Request) seawall.Key { return caller() }
 			s := a.serve(t, App{
 				Routes: append(one("/"), append(one("/login"), one("/v1/charges/:id")...)...),
-				Guards: []Guard{{Stack: limited(t, everybody), Identify: id}},
+				Guards: []Guard{{Stack: fixture.Limited(t, everybody), Identify: id}},
 			})
 			s.do(t, "GET /")
 			split := mark + "\r\nX-Split: 1\r\n\r\n" + mark

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/guard"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store"
@@ -28,11 +29,11 @@ func (a Adapter) failures(t *testing.T) {
 			served    bool
 		}{"open": {seawall.FailOpen, true}, "local": {seawall.FailLocal, true}, "closed": {seawall.FailClosed, false}} {
 			t.Run("a store that "+how+", fail "+name, func(t *testing.T) {
-				p := policy("api", 5)
+				p := fixture.Policy("api", 5)
 				p.OnFailure = c.onFailure
 				rec := newRecord()
-				s := a.behind(t, stack(t, seawall.Config{Store: broken{fail}, Observer: rec},
-					rate(t, p), slots(t, 5, 5), fleet(t, 5), workers(t, 5)))
+				s := a.behind(t, fixture.Stack(t, seawall.Config{Store: broken{fail}, Observer: rec},
+					fixture.Rate(t, p), slots(t, 5, 5), fixture.Fleet(t, 5), fixture.Workers(t, 5)))
 				for range 3 {
 					got := s.do(t, "GET /")
 					assert.Empty(t, quotaFields(got.header), "numbers that nobody knows are not told")
@@ -61,7 +62,7 @@ func (a Adapter) localShare(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close(context.Background()) })
 	slow := ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerHour(1), 3)}
-	s := a.behind(t, stack(t, seawall.Config{Store: f}, rate(t, slow)))
+	s := a.behind(t, fixture.Stack(t, seawall.Config{Store: f}, fixture.Rate(t, slow)))
 	var statuses []int
 	for range 4 {
 		got := s.do(t, "GET /")

@@ -11,36 +11,11 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
-	"github.com/seawall-go/seawall/fleetshed"
-	"github.com/seawall-go/seawall/middleware/identity"
-	"github.com/seawall-go/seawall/ratelimit"
-	"github.com/seawall-go/seawall/store/memstore"
-	"github.com/seawall-go/seawall/workershed"
+	"github.com/seawall-go/seawall/internal/fixture"
 )
 
 // patience bounds waits for what happens soon.
 const patience = 20 * time.Second
-
-// memory returns a store whose clock stands still.
-func memory(t testing.TB) *memstore.Store {
-	t.Helper()
-	now := time.Unix(1_800_000_000, 0)
-	m := memstore.New(memstore.Config{Now: func() time.Time { return now }})
-	t.Cleanup(func() { require.NoError(t, m.Close(context.Background())) })
-	return m
-}
-
-// policy is a bucket of so many tokens that refills one a second.
-func policy(name string, burst int64) ratelimit.Policy {
-	return ratelimit.Policy{Name: name, Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1), burst)}
-}
-
-func rate(t testing.TB, policies ...ratelimit.Policy) *ratelimit.Limiter {
-	t.Helper()
-	l, err := ratelimit.New(ratelimit.Config{Policies: policies})
-	require.NoError(t, err)
-	return l
-}
 
 func slots(t testing.TB, n, longLived int64) *concurrency.Limiter {
 	t.Helper()
@@ -49,57 +24,15 @@ func slots(t testing.TB, n, longLived int64) *concurrency.Limiter {
 	return l
 }
 
-func fleet(t testing.TB, n int64) *fleetshed.Shedder {
-	t.Helper()
-	s, err := fleetshed.New(fleetshed.Config{Workers: n})
-	require.NoError(t, err)
-	return s
-}
-
-// workers returns a shedder whose hard cap is n, and that never sheds by level.
-func workers(t testing.TB, n int64) *workershed.Shedder {
-	t.Helper()
-	s, err := workershed.New(workershed.Config{Workers: n, HardCap: 1})
-	require.NoError(t, err)
-	require.NoError(t, s.Close())
-	return s
-}
-
-func stack(t testing.TB, cfg seawall.Config, layers ...seawall.Layer) *seawall.Stack {
-	t.Helper()
-	s, err := seawall.New(cfg, layers...)
-	require.NoError(t, err)
-	return s
-}
-
-// limited is a stack of policies alone, on a store of its own.
-func limited(t testing.TB, policies ...ratelimit.Policy) *seawall.Stack {
-	t.Helper()
-	return stack(t, seawall.Config{Store: memory(t)}, rate(t, policies...))
-}
-
 // recorded is a stack with plenty for everybody, and what its layer sees.
 func recorded(t testing.TB) (*seawall.Stack, *record) {
 	t.Helper()
 	rec := newRecord()
-	return stack(t, seawall.Config{Store: memory(t), Observer: rec}, rate(t, policy("api", 1_000_000))), rec
+	return fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: rec}, fixture.Rate(t, fixture.Policy("api", 1_000_000))), rec
 }
 
 // caller is who asks where it does not matter who.
 func caller() seawall.Key { return seawall.NewKey("caller") }
-
-func asCaller(_ identity.Call, r *seawall.Request) error {
-	r.Key = caller()
-	return nil
-}
-
-// hasher hashes by the secret of the tests.
-func hasher(t testing.TB) *identity.Hasher {
-	t.Helper()
-	h, err := identity.NewHasher(identity.Config{Secret: []byte("a secret of thirty-two bytes, ok")})
-	require.NoError(t, err)
-	return h
-}
 
 func ok(w http.ResponseWriter, _ *http.Request) error {
 	_, err := w.Write([]byte("ok"))
@@ -116,7 +49,7 @@ func handled(path string, h Handler) []Route {
 // behind is an app whose GET, HEAD and POST / answer "ok", behind a stack that all ask as one caller.
 func (a Adapter) behind(t *testing.T, s *seawall.Stack) *api {
 	t.Helper()
-	return a.serve(t, App{Routes: one("/"), Guards: []Guard{{Stack: s, Identify: asCaller}}})
+	return a.serve(t, App{Routes: one("/"), Guards: []Guard{{Stack: s, Identify: fixture.AsCaller}}})
 }
 
 // record is an Observer that keeps what it is told.

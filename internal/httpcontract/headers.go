@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/guard"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/ratelimit"
@@ -76,7 +77,7 @@ func (a Adapter) headers(t *testing.T) {
 func (a Adapter) twoPolicies(t *testing.T, style guard.Headers) *api {
 	t.Helper()
 	return a.serve(t, App{Routes: one("/"), Guards: []Guard{{
-		Stack: limited(t, policy("pair", 2), policy("three", 3)), Identify: asCaller, Headers: style,
+		Stack: fixture.Limited(t, fixture.Policy("pair", 2), fixture.Policy("three", 3)), Identify: fixture.AsCaller, Headers: style,
 	}}})
 }
 
@@ -147,12 +148,12 @@ func (a Adapter) head(t *testing.T) {
 
 // knownAndUnknown has callers with keys of the application's and with others not be told apart by the shape of answers.
 func (a Adapter) knownAndUnknown(t *testing.T) {
-	identify := hasher(t).ByAPIKey(identity.APIKey{Verify: func(_ identity.Call, key string) bool { return key == "known" }})
-	guest, member := policy("guest", 1), policy("member", 1)
+	identify := fixture.Hasher(t).ByAPIKey(identity.APIKey{Verify: func(_ identity.Call, key string) bool { return key == "known" }})
+	guest, member := fixture.Policy("guest", 1), fixture.Policy("member", 1)
 	guest.Callers, member.Callers = ratelimit.Anonymous, ratelimit.SignedIn
 	shapes := map[string][]string{}
 	for _, key := range []string{"known", "unknown"} {
-		s := a.serve(t, App{Routes: one("/"), Guards: []Guard{{Stack: limited(t, guest, member), Identify: identify}}})
+		s := a.serve(t, App{Routes: one("/"), Guards: []Guard{{Stack: fixture.Limited(t, guest, member), Identify: identify}}})
 		for _, want := range []int{200, 429} {
 			got := s.do(t, "GET /", header("Authorization", "Bearer "+key))
 			require.Equal(t, want, got.status, key)
@@ -188,24 +189,24 @@ func refusing(t *testing.T) map[string]struct {
 	service := func(limiter, policy string) problem {
 		return problem{Type: capacity, Title: "Temporarily reduced capacity", Status: 503, Limiter: limiter, Policy: policy}
 	}
-	spent := limited(t, policy("api", 1))
+	spent := fixture.Limited(t, fixture.Policy("api", 1))
 	hold(t, spent)
-	heavy := policy("heavy", 1)
+	heavy := fixture.Policy("heavy", 1)
 	heavy.Cost = func(*seawall.Request) int64 { return 2 }
-	busy := stack(t, seawall.Config{Store: memory(t)}, slots(t, 1, 1))
+	busy := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, slots(t, 1, 1))
 	hold(t, busy)
-	full := stack(t, seawall.Config{Store: memory(t)}, fleet(t, 1))
+	full := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Fleet(t, 1))
 	hold(t, full)
-	drowning := stack(t, seawall.Config{}, workers(t, 1))
+	drowning := fixture.Stack(t, seawall.Config{}, fixture.Workers(t, 1))
 	hold(t, drowning)
-	closed := policy("login", 1)
+	closed := fixture.Policy("login", 1)
 	closed.OnFailure = seawall.FailClosed
 	return map[string]refused{
 		"ratelimit":   {spent, calling("ratelimit", "api")},
-		"never":       {limited(t, heavy), calling("ratelimit", "heavy")},
+		"never":       {fixture.Limited(t, heavy), calling("ratelimit", "heavy")},
 		"concurrency": {busy, calling("concurrency", "in-flight")},
 		"fleetshed":   {full, service("fleetshed", "ordinary")},
 		"workershed":  {drowning, service("workershed", "utilization")},
-		"unavailable": {stack(t, seawall.Config{Store: broken{gone}}, rate(t, closed)), service("ratelimit", "login")},
+		"unavailable": {fixture.Stack(t, seawall.Config{Store: broken{gone}}, fixture.Rate(t, closed)), service("ratelimit", "login")},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/guard"
 	"github.com/seawall-go/seawall/middleware/identity"
 )
@@ -24,7 +25,7 @@ func (a Adapter) identity(t *testing.T) {
 }
 
 func (a Adapter) byKey(t *testing.T) {
-	h := hasher(t)
+	h := fixture.Hasher(t)
 	key, address := h.Key("key", "sk_1"), h.Key("addr", "127.0.0.1")
 	everywhere := []identity.Credential{identity.Bearer, identity.BasicUser, identity.Header("X-API-Key")}
 	basic := func(user string) with { return func(r *http.Request) { r.SetBasicAuth(user, "") } }
@@ -63,19 +64,19 @@ func (a Adapter) byKey(t *testing.T) {
 func (a Adapter) severalKeys(t *testing.T) {
 	credentials := []identity.Credential{identity.Bearer, identity.Header("X-API-Key")}
 	st, rec := recorded(t)
-	s := a.serve(t, App{Routes: one("/"), Guards: []Guard{{Stack: st, Identify: hasher(t).ByAPIKey(identity.APIKey{Credentials: credentials})}}})
+	s := a.serve(t, App{Routes: one("/"), Guards: []Guard{{Stack: st, Identify: fixture.Hasher(t).ByAPIKey(identity.APIKey{Credentials: credentials})}}})
 	for _, request := range [][]with{
 		{header("X-API-Key", "sk_1"), header("Authorization", "Bearer sk_2")}, {header("Authorization", "Bearer sk_1", "Bearer sk_2")},
 	} {
 		got := s.do(t, "GET /", request...)
 		assert.Equal(t, http.StatusBadRequest, got.status)
 		assert.Equal(t, "The request shows several keys. Send one.", got.problem(t).Detail)
-		assert.Equal(t, hasher(t).Key("addr", "127.0.0.1"), rec.last(t).key, "within the limits of its address")
+		assert.Equal(t, fixture.Hasher(t).Key("addr", "127.0.0.1"), rec.last(t).key, "within the limits of its address")
 	}
 }
 
 func (a Adapter) byPrincipal(t *testing.T) {
-	h := hasher(t)
+	h := fixture.Hasher(t)
 	identify := h.ByPrincipal(func(c identity.Call) identity.Principal {
 		assert.Nil(t, c.Get("nobody left this"))
 		id, _ := c.Get("principal").(string)
@@ -120,9 +121,9 @@ func (a Adapter) unidentified(t *testing.T) {
 		"with a hook":            {errors.New("a secret of ours"), 418, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := counted(memory(t))
+			store := counted(fixture.Memory(t, nil))
 			g := Guard{
-				Stack:    stack(t, seawall.Config{Store: store}, rate(t, policy("api", 1))),
+				Stack:    fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("api", 1))),
 				Identify: func(identity.Call, *seawall.Request) error { return c.err },
 			}
 			if c.hook {
@@ -160,13 +161,13 @@ func (a Adapter) unidentified(t *testing.T) {
 func (a Adapter) identifyPanics(t *testing.T) {
 	rec, log := newRecord(), new(lines)
 	s := a.serve(t, App{Recover: true, Routes: one("/"), Guards: []Guard{{
-		Stack:  stack(t, seawall.Config{Store: memory(t), Observer: rec}, slots(t, 1, 1), fleet(t, 1), workers(t, 1)),
+		Stack:  fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: rec}, slots(t, 1, 1), fixture.Fleet(t, 1), fixture.Workers(t, 1)),
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 		Identify: func(c identity.Call, r *seawall.Request) error {
 			if c.Request().Header.Get("X-Panic") != "" {
 				panic("identify " + c.Request().Header.Get("X-Panic"))
 			}
-			return asCaller(c, r)
+			return fixture.AsCaller(c, r)
 		},
 	}}})
 	for range 3 {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/guard"
 	"github.com/seawall-go/seawall/middleware/identity"
 )
@@ -21,16 +22,16 @@ func echoed(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a Adapter) logins(t *testing.T) {
-	h := hasher(t)
+	h := fixture.Hasher(t)
 	identify, err := h.WithLogin(h.ByAddress(), identity.Login{Routes: []string{"/v1/login"}, MaxBody: 64})
 	require.NoError(t, err)
-	login := policy("login", 2)
+	login := fixture.Policy("login", 2)
 	login.Routes = []string{"/v1/login"}
 	login.Key, login.OnFailure = identity.LoginPair, seawall.FailClosed
-	store := counted(memory(t))
+	store := counted(fixture.Memory(t, nil))
 	s := a.serve(t, App{
 		Routes: append(handled("/v1/login", echoed), handled("/v1/other", echoed)...),
-		Guards: []Guard{{Stack: stack(t, seawall.Config{Store: store}, rate(t, login)), Identify: identify}},
+		Guards: []Guard{{Stack: fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, login)), Identify: identify}},
 	})
 
 	text := `{"account":"ann","password":"p"}`
@@ -83,7 +84,7 @@ func (a Adapter) logins(t *testing.T) {
 
 // bodies are read by who wants them: a client that waits for 100 Continue is told so when somebody reads.
 func (a Adapter) bodies(t *testing.T) {
-	h := hasher(t)
+	h := fixture.Hasher(t)
 	identify, err := h.WithLogin(h.ByAddress(), identity.Login{Routes: []string{"/v1/login"}})
 	require.NoError(t, err)
 	for _, c := range []struct {
@@ -96,7 +97,7 @@ func (a Adapter) bodies(t *testing.T) {
 		{"/v1/login", 1, []string{"HTTP/1.1 100 Continue", "HTTP/1.1 200 OK"}},
 		{"/v1/login", 0, []string{"HTTP/1.1 100 Continue", "HTTP/1.1 429 Too Many Requests"}}, // its account is in there
 	} {
-		st := limited(t, policy("api", max(1, c.burst)))
+		st := fixture.Limited(t, fixture.Policy("api", max(1, c.burst)))
 		s := a.serve(t, App{
 			Routes: append(handled("/v1/login", echoed), handled("/v1/charges", echoed)...),
 			Guards: []Guard{{Stack: st, Identify: identify}},

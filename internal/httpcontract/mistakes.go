@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 )
 
 // mistakes has constructors say which value is wrong, and what they want.
 func (a Adapter) mistakes(t *testing.T) {
-	s := limited(t, policy("api", 1))
+	s := fixture.Limited(t, fixture.Policy("api", 1))
 	tier := func(route string, tier seawall.Tier) Guard {
 		return Guard{Stack: s, Tiers: map[string]seawall.Tier{route: tier}}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/guard"
 )
 
@@ -23,7 +24,7 @@ func (a Adapter) anywhere(t *testing.T) {
 	}{{Everywhere, 429}, {OnGroup, 200}, {OnRoutes, 429}} {
 		s := a.serve(t, App{
 			Group: "/v1", Routes: append(one("/v1/x"), one("/free")...),
-			Guards: []Guard{{Stack: limited(t, policy("api", 1)), Identify: asCaller, Mount: c.mount}},
+			Guards: []Guard{{Stack: fixture.Limited(t, fixture.Policy("api", 1)), Identify: fixture.AsCaller, Mount: c.mount}},
 		})
 		assert.Equal(t, http.StatusOK, s.do(t, "GET /v1/x").status, c.mount)
 		assert.Equal(t, http.StatusTooManyRequests, s.do(t, "GET /v1/x").status, c.mount)
@@ -33,23 +34,23 @@ func (a Adapter) anywhere(t *testing.T) {
 
 func (a Adapter) twice(t *testing.T) {
 	for name, layer := range map[string]seawall.Layer{
-		"ratelimit": rate(t, policy("api", 1)), "concurrency": slots(t, 1, 1), "fleetshed": fleet(t, 1), "workershed": workers(t, 1),
+		"ratelimit": fixture.Rate(t, fixture.Policy("api", 1)), "concurrency": slots(t, 1, 1), "fleetshed": fixture.Fleet(t, 1), "workershed": fixture.Workers(t, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := counted(memory(t))
+			store := counted(fixture.Memory(t, nil))
 			rec := newRecord()
 			cfg := seawall.Config{Store: store, Observer: rec}
-			once, again := stack(t, cfg, layer), stack(t, cfg, layer)
+			once, again := fixture.Stack(t, cfg, layer), fixture.Stack(t, cfg, layer)
 			held := 0
 			routes := handled("/v1/x", func(w http.ResponseWriter, r *http.Request) error {
 				held = rec.slots()
 				return ok(w, r)
 			})
 			s := a.serve(t, App{Group: "/v1", Routes: routes, Guards: []Guard{
-				{Stack: once, Identify: asCaller},
-				{Stack: once, Identify: asCaller},
-				{Stack: once, Identify: asCaller, Mount: OnGroup},
-				{Stack: again, Identify: asCaller, Mount: OnRoutes},
+				{Stack: once, Identify: fixture.AsCaller},
+				{Stack: once, Identify: fixture.AsCaller},
+				{Stack: once, Identify: fixture.AsCaller, Mount: OnGroup},
+				{Stack: again, Identify: fixture.AsCaller, Mount: OnRoutes},
 			}})
 			limits := name == "ratelimit"
 			got := s.do(t, "GET /v1/x")
@@ -66,7 +67,7 @@ func (a Adapter) twice(t *testing.T) {
 
 // oneByOne has each of several guards tell of its own policies.
 func (a Adapter) oneByOne(t *testing.T) {
-	outer, inner := limited(t, policy("outer", 3)), limited(t, policy("inner", 2))
+	outer, inner := fixture.Limited(t, fixture.Policy("outer", 3)), fixture.Limited(t, fixture.Policy("inner", 2))
 	for style, want := range map[guard.Headers][]map[string]string{
 		guard.Draft07: {
 			{fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=1, reset=1"}, {fieldPolicy: "2;w=2", fieldLimit: "limit=2, remaining=0, reset=1"},
@@ -80,7 +81,7 @@ func (a Adapter) oneByOne(t *testing.T) {
 		},
 	} {
 		s := a.serve(t, App{Routes: one("/"), Guards: []Guard{
-			{Stack: outer, Identify: asCaller, Headers: style}, {Stack: inner, Identify: asCaller, Headers: style, Mount: OnRoutes},
+			{Stack: outer, Identify: fixture.AsCaller, Headers: style}, {Stack: inner, Identify: fixture.AsCaller, Headers: style, Mount: OnRoutes},
 		}})
 		for _, told := range want {
 			assert.Equal(t, told, quotaFields(s.do(t, "GET /").header))
@@ -88,6 +89,6 @@ func (a Adapter) oneByOne(t *testing.T) {
 		got := s.do(t, "GET /")
 		assert.Equal(t, http.StatusTooManyRequests, got.status)
 		assert.Equal(t, "inner", got.problem(t).Policy)
-		outer, inner = limited(t, policy("outer", 3)), limited(t, policy("inner", 2))
+		outer, inner = fixture.Limited(t, fixture.Policy("outer", 3)), fixture.Limited(t, fixture.Policy("inner", 2))
 	}
 }

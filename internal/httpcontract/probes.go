@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 )
 
 func (a Adapter) probesAndProxies(t *testing.T) {
@@ -23,7 +24,7 @@ func (a Adapter) probes(t *testing.T) {
 	st, rec := recorded(t)
 	s := a.serve(t, App{
 		Routes: append(one("/healthz"), append(one("/livez"), one("/v1/healthz")...)...),
-		Guards: []Guard{{Stack: st, Identify: asCaller}},
+		Guards: []Guard{{Stack: st, Identify: fixture.AsCaller}},
 	})
 	for request, seen := range map[string]int{
 		"GET /healthz":         0,
@@ -45,13 +46,13 @@ func (a Adapter) skipper(t *testing.T) {
 	st, rec := recorded(t)
 	s := a.serve(t, App{
 		Routes: append(one("/healthz"), append(one("/free"), one("/")...)...),
-		Guards: []Guard{{Stack: st, Identify: asCaller, Skip: func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/free") }}},
+		Guards: []Guard{{Stack: st, Identify: fixture.AsCaller, Skip: func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/free") }}},
 	})
 	for request, seen := range map[string]int{"GET /free": 0, "POST /free": 0, "GET /": 1, "GET /healthz": 0} {
 		assert.Less(t, s.do(t, request).status, 300, request)
 		assert.Len(t, rec.take(), seen, request)
 	}
-	s = a.serve(t, App{Routes: one("/healthz"), Guards: []Guard{{Stack: st, Identify: asCaller, CountProbes: true}}})
+	s = a.serve(t, App{Routes: one("/healthz"), Guards: []Guard{{Stack: st, Identify: fixture.AsCaller, CountProbes: true}}})
 	assert.Equal(t, http.StatusOK, s.do(t, "GET /healthz").status)
 	assert.Len(t, rec.take(), 1)
 }
@@ -78,7 +79,7 @@ func (a Adapter) untrusted(t *testing.T) {
 	log := new(lines)
 	st, rec := recorded(t)
 	s := a.serve(t, App{Routes: one("/"), Guards: []Guard{{
-		Stack: st, Logger: slog.New(slog.NewTextHandler(log, nil)), Identify: hasher(t).ByAddress(),
+		Stack: st, Logger: slog.New(slog.NewTextHandler(log, nil)), Identify: fixture.Hasher(t).ByAddress(),
 	}}})
 	s.do(t, "GET /")
 	assert.Empty(t, log.all(), "no proxy")
@@ -92,5 +93,5 @@ func (a Adapter) untrusted(t *testing.T) {
 	for _, saw := range rec.take() {
 		keys[saw.key] = true
 	}
-	assert.Equal(t, map[seawall.Key]bool{hasher(t).Key("addr", "127.0.0.1"): true}, keys)
+	assert.Equal(t, map[seawall.Key]bool{fixture.Hasher(t).Key("addr", "127.0.0.1"): true}, keys)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/guard"
 )
 
@@ -85,7 +86,7 @@ func (a Adapter) problems(t *testing.T) {
 func (a Adapter) denyHook(t *testing.T) {
 	var told []string
 	s := a.serve(t, App{Routes: one("/"), Guards: []Guard{{
-		Stack: limited(t, policy("api", 1)), Identify: asCaller,
+		Stack: fixture.Limited(t, fixture.Policy("api", 1)), Identify: fixture.AsCaller,
 		Deny: func(w http.ResponseWriter, r *http.Request, refusal *guard.Refusal) {
 			told = append(told, r.Method+" "+refusal.Decision.Policy)
 			assert.Empty(t, w.Header().Get("Content-Type"), "the hook's own")
@@ -110,7 +111,7 @@ func (a Adapter) outerSees(t *testing.T) {
 	for cause, c := range refusing(t) {
 		var saw []Seen
 		s := a.serve(t, App{
-			Routes: one("/"), Guards: []Guard{{Stack: c.stack, Identify: asCaller}}, Recover: true,
+			Routes: one("/"), Guards: []Guard{{Stack: c.stack, Identify: fixture.AsCaller}}, Recover: true,
 			Outer: func(of Seen) { saw = append(saw, of) },
 		})
 		s.do(t, "GET /")
@@ -131,7 +132,7 @@ func (a Adapter) handlerNeverRuns(t *testing.T) {
 				t.Errorf("%s: the handler ran", cause)
 				return nil
 			}),
-			Guards: []Guard{{Stack: c.stack, Identify: asCaller}},
+			Guards: []Guard{{Stack: c.stack, Identify: fixture.AsCaller}},
 		})
 		for _, request := range []string{"GET /", "HEAD /", "POST /"} {
 			assert.Equal(t, c.want.Status, s.do(t, request).status, "%s %s", cause, request)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/identity"
 )
 
@@ -79,7 +80,7 @@ func (a Adapter) routes(t *testing.T) {
 
 func (a Adapter) routesSeen(t *testing.T) {
 	st, rec := recorded(t)
-	s := a.serve(t, App{Routes: charges(), Guards: []Guard{{Stack: st, Identify: asCaller}}})
+	s := a.serve(t, App{Routes: charges(), Guards: []Guard{{Stack: st, Identify: fixture.AsCaller}}})
 	all := table()
 	for request := range a.Differs {
 		require.Contains(t, all, request, "it differs in what is not in the table")
@@ -109,7 +110,7 @@ func (a Adapter) asked(t *testing.T, s *api, rec *record, request string, want A
 
 func (a Adapter) belowGroup(t *testing.T) {
 	st, rec := recorded(t)
-	s := a.serve(t, App{Group: "/v1", Routes: charges(), Guards: []Guard{{Stack: st, Identify: asCaller, Mount: OnGroup}}})
+	s := a.serve(t, App{Group: "/v1", Routes: charges(), Guards: []Guard{{Stack: st, Identify: fixture.AsCaller, Mount: OnGroup}}})
 	for request, want := range map[string]Answered{
 		"GET /v1/charges/4711": {200, "/v1/charges/:id", false},
 		"GET /v1/files/a":      {200, "/v1/files/*", false},
@@ -124,10 +125,10 @@ func (a Adapter) belowGroup(t *testing.T) {
 }
 
 func (a Adapter) policiesByRoute(t *testing.T) {
-	charge, files, writes := policy("charge", 1), policy("files", 2), policy("writes", 1)
+	charge, files, writes := fixture.Policy("charge", 1), fixture.Policy("files", 2), fixture.Policy("writes", 1)
 	charge.Routes, files.Routes = []string{"/v1/charges/:id"}, []string{"/v1/files/*"}
 	writes.Match = func(r *seawall.Request) bool { return r.Tier >= seawall.Write }
-	s := a.serve(t, App{Routes: charges(), Guards: []Guard{{Stack: limited(t, charge, files, writes), Identify: asCaller}}})
+	s := a.serve(t, App{Routes: charges(), Guards: []Guard{{Stack: fixture.Limited(t, charge, files, writes), Identify: fixture.AsCaller}}})
 	for i, c := range []struct {
 		request  string
 		status   int
@@ -161,7 +162,7 @@ func (a Adapter) policiesByRoute(t *testing.T) {
 
 func (a Adapter) noOverride(t *testing.T) {
 	st, rec := recorded(t)
-	s := a.serve(t, App{Routes: charges(), Guards: []Guard{{Stack: st, Identify: asCaller}}})
+	s := a.serve(t, App{Routes: charges(), Guards: []Guard{{Stack: st, Identify: fixture.AsCaller}}})
 	for _, name := range []string{
 		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Original-URL", "X-Rewrite-URL", "X-Forwarded-Prefix", "X-Original-Method",
 	} {
@@ -176,9 +177,9 @@ func (a Adapter) noOverride(t *testing.T) {
 
 // noise has all that is not there spend from the one bucket that the caller has.
 func (a Adapter) noise(t *testing.T) {
-	store := counted(memory(t))
+	store := counted(fixture.Memory(t, nil))
 	s := a.serve(t, App{Routes: charges(), Guards: []Guard{{
-		Stack: stack(t, seawall.Config{Store: store}, rate(t, policy("api", 60))),
+		Stack: fixture.Stack(t, seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("api", 60))),
 		Identify: func(_ identity.Call, r *seawall.Request) error {
 			r.Key = caller()
 			return nil

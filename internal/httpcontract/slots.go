@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 )
 
 // single is an API with one slot in each of three layers, of which a request for GET /run holds all.
@@ -25,8 +26,8 @@ func (a Adapter) single(t *testing.T, recovers bool, run Handler) *single {
 		Recover: recovers,
 		Routes:  append(one("/"), handled("/run", run)...),
 		Guards: []Guard{{
-			Stack:    stack(t, seawall.Config{Store: memory(t), Observer: rec}, slots(t, 1, 1), fleet(t, 1), workers(t, 1)),
-			Identify: asCaller,
+			Stack:    fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: rec}, slots(t, 1, 1), fixture.Fleet(t, 1), fixture.Workers(t, 1)),
+			Identify: fixture.AsCaller,
 		}},
 	})
 	return &single{s, rec}

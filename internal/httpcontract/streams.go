@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 )
 
 // streaming is an API with one slot of each kind, but two for long-lived requests: those of GET /stream.
@@ -22,8 +23,8 @@ func (a Adapter) streaming(t *testing.T, stream Handler) *single {
 		Recover: true,
 		Routes:  append(one("/"), append(handled("/stream", stream), handled("/short", stream)...)...),
 		Guards: []Guard{{
-			Stack:    stack(t, seawall.Config{Store: memory(t), Observer: rec}, slots(t, 1, 2), fleet(t, 1), workers(t, 1)),
-			Identify: asCaller, LongLived: []string{"GET /stream"},
+			Stack:    fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: rec}, slots(t, 1, 2), fixture.Fleet(t, 1), fixture.Workers(t, 1)),
+			Identify: fixture.AsCaller, LongLived: []string{"GET /stream"},
 		}},
 	})
 	return &single{s, rec}

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/identity"
 )
 
 func (a Adapter) tiers(t *testing.T) {
 	st, rec := recorded(t)
-	h := hasher(t)
+	h := fixture.Hasher(t)
 	given := map[string]seawall.Tier{
 		"POST /v1/charges": seawall.Critical, "GET /v1/charges/:id": seawall.TestMode, "GET /v1/reports": seawall.Write, "HEAD /v1/reports": seawall.Critical,
 	}

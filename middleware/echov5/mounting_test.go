@@ -12,6 +12,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/fleetshed"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/echov5"
 	"github.com/seawall-go/seawall/middleware/guard"
 	"github.com/seawall-go/seawall/middleware/identity"
@@ -42,8 +43,8 @@ func workers(t testing.TB) *workershed.Shedder {
 
 // TestEveryFormMountsItsLayer asks each form while a request of the same caller's is in its handler.
 func TestEveryFormMountsItsLayer(t *testing.T) {
-	engine := func() seawall.Config { return seawall.Config{Store: memory(t)} }
-	common := echov5.Config{Identify: asCaller}
+	engine := func() seawall.Config { return seawall.Config{Store: fixture.Memory(t, nil)} }
+	common := echov5.Config{Identify: fixture.AsCaller}
 	s, err := seawall.New(engine(), slots(t))
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
@@ -52,11 +53,11 @@ func TestEveryFormMountsItsLayer(t *testing.T) {
 	}{
 		"Stack":                 {echov5.Stack(s), "concurrency"},
 		"StackWithConfig":       {echov5.StackWithConfig(echov5.StackConfig{Config: common, Stack: s}), "concurrency"},
-		"RateLimit":             {echov5.RateLimit(rate(t, 1), memory(t)), "ratelimit"},
-		"RateLimitWithConfig":   {echov5.RateLimitWithConfig(echov5.RateLimitConfig{Config: common, Layer: rate(t, 1), Engine: engine()}), "ratelimit"},
-		"Concurrency":           {echov5.Concurrency(slots(t), memory(t)), "concurrency"},
+		"RateLimit":             {echov5.RateLimit(fixture.Rate(t, fixture.Policy("api", 1)), fixture.Memory(t, nil)), "ratelimit"},
+		"RateLimitWithConfig":   {echov5.RateLimitWithConfig(echov5.RateLimitConfig{Config: common, Layer: fixture.Rate(t, fixture.Policy("api", 1)), Engine: engine()}), "ratelimit"},
+		"Concurrency":           {echov5.Concurrency(slots(t), fixture.Memory(t, nil)), "concurrency"},
 		"ConcurrencyWithConfig": {echov5.ConcurrencyWithConfig(echov5.ConcurrencyConfig{Config: common, Layer: slots(t), Engine: engine()}), "concurrency"},
-		"FleetShed":             {echov5.FleetShed(fleet(t), memory(t)), "fleetshed"},
+		"FleetShed":             {echov5.FleetShed(fleet(t), fixture.Memory(t, nil)), "fleetshed"},
 		"FleetShedWithConfig":   {echov5.FleetShedWithConfig(echov5.FleetShedConfig{Config: common, Layer: fleet(t), Engine: engine()}), "fleetshed"},
 		"WorkerShed":            {echov5.WorkerShed(workers(t)), "workershed"},
 		"WorkerShedWithConfig":  {echov5.WorkerShedWithConfig(echov5.WorkerShedConfig{Config: common, Layer: workers(t)}), "workershed"},
@@ -76,7 +77,7 @@ func TestEveryFormMountsItsLayer(t *testing.T) {
 }
 
 func TestConstructorsSayWhatIsMissing(t *testing.T) {
-	_, err := echov5.RateLimitConfig{Layer: rate(t, 1)}.ToMiddleware()
+	_, err := echov5.RateLimitConfig{Layer: fixture.Rate(t, fixture.Policy("api", 1))}.ToMiddleware()
 	require.ErrorContains(t, err, "Store")
 	_, err = echov5.RateLimitConfig{}.ToMiddleware()
 	require.ErrorContains(t, err, "nil *ratelimit.Limiter")
@@ -87,7 +88,7 @@ func TestConstructorsSayWhatIsMissing(t *testing.T) {
 	for name, short := range map[string]func(){
 		"Stack":                 func() { echov5.Stack(nil) },
 		"StackWithConfig":       func() { echov5.StackWithConfig(echov5.StackConfig{}) },
-		"RateLimit":             func() { echov5.RateLimit(nil, memory(t)) },
+		"RateLimit":             func() { echov5.RateLimit(nil, fixture.Memory(t, nil)) },
 		"RateLimitWithConfig":   func() { echov5.RateLimitWithConfig(echov5.RateLimitConfig{}) },
 		"Concurrency":           func() { echov5.Concurrency(slots(t), nil) },
 		"ConcurrencyWithConfig": func() { echov5.ConcurrencyWithConfig(echov5.ConcurrencyConfig{}) },
@@ -110,7 +111,7 @@ func TestIdentifyAndClassifyHaveEchosContext(t *testing.T) {
 		},
 		Identify: func(c identity.Call, r *seawall.Request) error {
 			seen = append(seen, "identify "+echov5.EchoContext(c).Param("id"))
-			return asCaller(c, r)
+			return fixture.AsCaller(c, r)
 		},
 	}))
 	e.GET("/v1/charges/:id", ok)
@@ -120,7 +121,7 @@ func TestIdentifyAndClassifyHaveEchosContext(t *testing.T) {
 }
 
 func TestBehindAProxyClientsHaveKeysOfTheirOwn(t *testing.T) {
-	s, err := seawall.New(seawall.Config{Store: memory(t)}, rate(t, 1))
+	s, err := seawall.New(seawall.Config{Store: fixture.Memory(t, nil)}, fixture.Rate(t, fixture.Policy("api", 1)))
 	require.NoError(t, err)
 	e := serving(echov5.Stack(s))
 	e.IPExtractor = echo.ExtractIPFromXFFHeader()

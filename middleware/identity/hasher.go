@@ -18,7 +18,7 @@ import (
 )
 
 // howTo says how a secret is configured.
-const howTo = "give all instances the same 32 random bytes: Identify from identity.NewHasher(identity.Config{Secret: …})"
+const howTo = "give all instances the same 32 random bytes: Identify from identity.NewHasher(identity.Config{Secret: secret})"
 
 // minSecret is the least that a secret has, in bytes.
 const minSecret = 32

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/guard"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/nethttp"
@@ -23,14 +24,14 @@ func fine(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok
 
 // TestAMuxIsAskedByItself is about the ways to mount that everybody tries first.
 func TestAMuxIsAskedByItself(t *testing.T) {
-	charges := policy("charges", 1)
+	charges := fixture.Policy("charges", 1)
 	charges.Routes = []string{"/v1/charges/:id"}
 	v1 := http.NewServeMux()
 	v1.HandleFunc("/v1/charges/{id}", fine)
 	v1.HandleFunc("/v1/other", fine)
 	within := http.NewServeMux()
-	within.Handle("/v1/", nethttp.Stack(limited(t, charges))(v1))
-	for name, h := range map[string]http.Handler{"around": nethttp.Stack(limited(t, charges))(v1), "below": within} {
+	within.Handle("/v1/", nethttp.Stack(fixture.Limited(t, charges))(v1))
+	for name, h := range map[string]http.Handler{"around": nethttp.Stack(fixture.Limited(t, charges))(v1), "below": within} {
 		for i, want := range []int{200, 429} {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/charges/"+string(rune('1'+i)), http.NoBody))
@@ -53,7 +54,7 @@ func TestWhatIsOutsideSeesWhatTheMuxHasSet(t *testing.T) {
 	mux.HandleFunc("POST /upload", func(_ http.ResponseWriter, r *http.Request) {
 		assert.NoError(t, r.ParseMultipartForm(1))
 	})
-	guarded := nethttp.Stack(limited(t, policy("api", 9)))(mux)
+	guarded := nethttp.Stack(fixture.Limited(t, fixture.Policy("api", 9)))(mux)
 	patterns := make(chan string, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		guarded.ServeHTTP(w, r)
@@ -86,7 +87,7 @@ func TestNoHandlerAnswersARefusalWith200(t *testing.T) {
 		"early hints": func(w http.ResponseWriter, _ *http.Request, _ *guard.Refusal) { w.WriteHeader(http.StatusEarlyHints) },
 		"a status":    func(w http.ResponseWriter, _ *http.Request, _ *guard.Refusal) { w.WriteHeader(http.StatusTeapot) },
 	} {
-		h := nethttp.StackWithConfig(nethttp.Config{Stack: limited(t, policy("api", 1)), DenyHandler: deny})(http.HandlerFunc(fine))
+		h := nethttp.StackWithConfig(nethttp.Config{Stack: fixture.Limited(t, fixture.Policy("api", 1)), DenyHandler: deny})(http.HandlerFunc(fine))
 		for _, want := range []int{200, map[bool]int{true: 418, false: 429}[name == "a status"]} {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
@@ -99,7 +100,7 @@ func TestNoHandlerAnswersARefusalWith200(t *testing.T) {
 		}
 	}
 	h := nethttp.StackWithConfig(nethttp.Config{
-		Stack: limited(t, policy("api", 1)), Identify: func(identity.Call, *seawall.Request) error { return &identity.Error{Status: 413} },
+		Stack: fixture.Limited(t, fixture.Policy("api", 1)), Identify: func(identity.Call, *seawall.Request) error { return &identity.Error{Status: 413} },
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			_, _ = io.WriteString(w, strings.ToUpper(err.Error()))
 		},

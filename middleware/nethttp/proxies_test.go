@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/nethttp"
 )
 
@@ -84,7 +85,7 @@ func TestTheListOfProxiesIsCopied(t *testing.T) {
 // TestAForgerHasOneBucket goes through a proxy that appends, as all do, and writes what it likes before.
 func TestAForgerHasOneBucket(t *testing.T) {
 	mw := nethttp.StackWithConfig(nethttp.Config{
-		Stack: limited(t, policy("api", 3)), ClientAddress: behindProxies(t),
+		Stack: fixture.Limited(t, fixture.Policy("api", 3)), ClientAddress: behindProxies(t),
 	})(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	served := map[int]int{}
 	for i := range 50 {

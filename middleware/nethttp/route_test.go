@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/nethttp"
 )
 
@@ -107,7 +108,7 @@ func TestNoPathOfAClientsIsARoute(t *testing.T) {
 func TestACONNECTIsLimitedLikeOthers(t *testing.T) {
 	mux := answering("CONNECT /proxy/{$}")
 	srv := httptest.NewServer(nethttp.StackWithConfig(nethttp.Config{
-		Stack: limited(t, policy("api", 2)), Route: nethttp.MuxRoute(mux), Identify: asCaller,
+		Stack: fixture.Limited(t, fixture.Policy("api", 2)), Route: nethttp.MuxRoute(mux), Identify: fixture.AsCaller,
 	})(mux))
 	t.Cleanup(srv.Close)
 	var statuses []int

@@ -84,7 +84,7 @@ type requestKey struct{}
 func (cfg *Config) serve(g *guard.Guard, p *call, next http.Handler) {
 	w, r := p.w, p.r
 	if cfg.ClientAddress == nil {
-		g.Untrusting(r.Header, "set Config.ClientAddress, for example to nethttp.TrustProxies(…)")
+		g.Untrusting(r.Header, "set Config.ClientAddress, for example to what nethttp.TrustProxies returns")
 	}
 	defer p.Done()
 	earlier, _ := r.Context().Value(requestKey{}).(*seawall.Request)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware/guard"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/nethttp"
@@ -27,14 +28,14 @@ func nothing(http.ResponseWriter, *http.Request) {}
 func TestTheShortFormsPanic(t *testing.T) {
 	assert.PanicsWithError(t, "nethttp: the Stack is nil; want one from seawall.New", func() { nethttp.Stack(nil) })
 	assert.Panics(t, func() { nethttp.StackWithConfig(nethttp.Config{}) })
-	h := nethttp.Stack(limited(t, policy("api", 1)))(http.HandlerFunc(nothing))
+	h := nethttp.Stack(fixture.Limited(t, fixture.Policy("api", 1)))(http.HandlerFunc(nothing))
 	assert.Equal(t, http.StatusOK, get(h).Code)
 	assert.Equal(t, http.StatusTooManyRequests, get(h).Code)
 }
 
 func TestAHandlerIsGivenTheWriterThatTheServerGave(t *testing.T) {
 	w := httptest.NewRecorder()
-	h := nethttp.StackWithConfig(nethttp.Config{Stack: limited(t, policy("api", 9)), Identify: asCaller})(
+	h := nethttp.StackWithConfig(nethttp.Config{Stack: fixture.Limited(t, fixture.Policy("api", 9)), Identify: fixture.AsCaller})(
 		http.HandlerFunc(func(inner http.ResponseWriter, _ *http.Request) { assert.Same(t, w, inner) }))
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 }
@@ -42,12 +43,12 @@ func TestAHandlerIsGivenTheWriterThatTheServerGave(t *testing.T) {
 func TestRoutesOfOtherRouters(t *testing.T) {
 	var seen []string
 	h := nethttp.StackWithConfig(nethttp.Config{
-		Stack: limited(t, policy("api", 9)),
+		Stack: fixture.Limited(t, fixture.Policy("api", 9)),
 		Route: func(r *http.Request) string { return r.Header.Get("X-Test-Route") },
 		Tiers: map[string]seawall.Tier{"GET /of/:mine": seawall.Critical},
 		Identify: func(c identity.Call, r *seawall.Request) error {
 			seen = append(seen, c.Route()+" "+r.Route+" "+r.Tier.String())
-			return asCaller(c, r)
+			return fixture.AsCaller(c, r)
 		},
 	})(http.HandlerFunc(nothing))
 	for _, route := range []string{"/of/:mine", "/healthz", ""} { // the default Skipper goes by it, too
@@ -61,14 +62,14 @@ func TestRoutesOfOtherRouters(t *testing.T) {
 func TestACallIsTheRequestAndItsWriter(t *testing.T) {
 	r, w := httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder()
 	h := nethttp.StackWithConfig(nethttp.Config{
-		Stack: limited(t, policy("api", 9)),
+		Stack: fixture.Limited(t, fixture.Policy("api", 9)),
 		Identify: func(c identity.Call, q *seawall.Request) error {
 			assert.Same(t, r, c.Request())
 			assert.Same(t, w, c.Response())
 			assert.Equal(t, "192.0.2.1:1234", c.Address())
 			assert.Empty(t, c.Route(), "no mux has matched it yet")
 			assert.Nil(t, c.Get("anything"))
-			return asCaller(c, q)
+			return fixture.AsCaller(c, q)
 		},
 	})(http.HandlerFunc(nothing))
 	h.ServeHTTP(w, r)
@@ -82,7 +83,7 @@ func TestAConfiguredAddressIsNoProxyThatNobodyTrusts(t *testing.T) {
 	}{"peer": {nil, true}, "configured": {behindProxies(t), false}} {
 		var log bytes.Buffer
 		h := nethttp.StackWithConfig(nethttp.Config{
-			Stack: limited(t, policy("api", 9)), Identify: asCaller, ClientAddress: c.address,
+			Stack: fixture.Limited(t, fixture.Policy("api", 9)), Identify: fixture.AsCaller, ClientAddress: c.address,
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})(http.HandlerFunc(nothing))
 		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
@@ -95,7 +96,7 @@ func TestAConfiguredAddressIsNoProxyThatNobodyTrusts(t *testing.T) {
 func TestDenyMayBeCalledByAHookOfOnesOwn(t *testing.T) {
 	denied := 0
 	h := nethttp.StackWithConfig(nethttp.Config{
-		Stack: limited(t, policy("api", 1)), Identify: asCaller,
+		Stack: fixture.Limited(t, fixture.Policy("api", 1)), Identify: fixture.AsCaller,
 		DenyHandler: func(w http.ResponseWriter, r *http.Request, refusal *guard.Refusal) {
 			denied++
 			nethttp.Deny(w, r, refusal)
@@ -111,7 +112,7 @@ func TestDenyMayBeCalledByAHookOfOnesOwn(t *testing.T) {
 
 func TestAnErrorOfIdentifyIsNotShown(t *testing.T) {
 	h := nethttp.StackWithConfig(nethttp.Config{
-		Stack:    limited(t, policy("api", 1)),
+		Stack:    fixture.Limited(t, fixture.Policy("api", 1)),
 		Identify: func(identity.Call, *seawall.Request) error { return errors.New("a secret of ours") },
 	})(http.HandlerFunc(nothing))
 	w := get(h)
@@ -122,9 +123,9 @@ func TestAnErrorOfIdentifyIsNotShown(t *testing.T) {
 
 // TestAStreamsWriterUnwraps is about writers that middlewares outside have wrapped.
 func TestAStreamsWriterUnwraps(t *testing.T) {
-	s := limited(t, policy("api", 9))
+	s := fixture.Limited(t, fixture.Policy("api", 9))
 	mux := http.NewServeMux()
-	mw := nethttp.StackWithConfig(nethttp.Config{Stack: s, Identify: asCaller, LongLived: []string{"GET /"}})
+	mw := nethttp.StackWithConfig(nethttp.Config{Stack: s, Identify: fixture.AsCaller, LongLived: []string{"GET /"}})
 	outer := &status{httptest.NewRecorder(), 0}
 	mux.Handle("GET /{$}", mw(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		inner, ok := w.(interface{ Unwrap() http.ResponseWriter })

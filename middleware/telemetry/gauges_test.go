@@ -58,7 +58,7 @@ func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Reques
 	tel := observing(t, telemetry.Config{
 		Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), DenyCache: &wrapper{}, Breaker: &wrapper{}, Leases: &wrapper{}, Logger: discard(),
 	})
-	identify := hasher(t).ByAPIKey(identity.APIKey{})
+	identify := fixture.Hasher(t).ByAPIKey(identity.APIKey{})
 	layers := []seawall.Layer{fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 2), fixture.Fleet(t, 8), w}
 	good := serving(mounted(t, fixture.Stack(t, seawall.Config{Store: m, Observer: tel}, layers...), identify))
 	bad := serving(mounted(t, fixture.Stack(t, seawall.Config{Store: fixture.Broken{Err: because("sk_live_canary")}, Observer: tel}, layers...), identify))
@@ -153,7 +153,7 @@ func TestNoCallerIsInTheScrape(t *testing.T) {
 	everything(t, reg, r, unmatched)
 	scrape := get(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})).Body.String()
 	require.Contains(t, scrape, `seawall_fallback_total{layer="concurrency"`)
-	h := hasher(t)
+	h := fixture.Hasher(t)
 	for _, secret := range []string{
 		"canary", "203.0.113.", "198.51.100.", "192.0.2.",
 		h.Key("key", "sk_live_canary").String(), h.Key("addr", "198.51.100.77").String(),

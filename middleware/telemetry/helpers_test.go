@@ -16,21 +16,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// hasher hashes by the secret of the tests.
-func hasher(t testing.TB) *identity.Hasher {
-	t.Helper()
-	h, err := identity.NewHasher(identity.Config{Secret: []byte("a secret of thirty-two bytes, ok")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
 // mounted mounts a stack. Callers are hasher's addresses, if nothing else is said.
 func mounted(t testing.TB, s *seawall.Stack, id identity.Identify) echo.MiddlewareFunc {
 	t.Helper()
 	if id == nil {
-		id = hasher(t).ByAddress()
+		id = fixture.Hasher(t).ByAddress()
 	}
 	return middleware.StackWithConfig(middleware.StackConfig{Stack: s, Config: middleware.Config{Identify: id}})
 }

@@ -35,7 +35,7 @@ func traced(t *testing.T, sampler sdktrace.Sampler, cfg seawall.Config, layers .
 			return next(c)
 		}
 	}
-	e := serving(server, mounted(t, fixture.Stack(t, cfg, layers...), hasher(t).ByAPIKey(identity.APIKey{})))
+	e := serving(server, mounted(t, fixture.Stack(t, cfg, layers...), fixture.Hasher(t).ByAPIKey(identity.APIKey{})))
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.Header.Set("Authorization", "Bearer sk_live_canary")
 	do(e, r)
@@ -123,7 +123,7 @@ func TestWithoutARecordingSpanNothingIsTraced(t *testing.T) {
 }
 
 func TestNoCallerIsInTheSpans(t *testing.T) {
-	key := hasher(t).Key("key", "sk_live_canary").String()
+	key := fixture.Hasher(t).Key("key", "sk_live_canary").String()
 	for _, store := range []seawall.Store{fixture.Memory(t, nil), fixture.Broken{Err: because("sk_live_canary")}} {
 		for _, s := range traced(t, sdktrace.AlwaysSample(), seawall.Config{Store: store}, fixture.Rate(t, fixture.Policy("api", 1)), fixture.Slots(t, 1)) {
 			all := append([]attribute.KeyValue{attribute.String("", s.Name), attribute.String("", s.Status.Description)}, s.Attributes...)

@@ -1,8 +1,10 @@
 package redisstore_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -94,4 +96,26 @@ func TestUntilRedisIsReachedASecretIsTemporary(t *testing.T) {
 	assert.Equal(t, before, secretOf(s))
 	server.Cont()
 	assert.Equal(t, stored, agree(t, c, s))
+}
+
+// TestAUserWhoMayNotReadTheSecretIsTold is about instances that would otherwise never agree on one.
+func TestAUserWhoMayNotReadTheSecretIsTold(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := connect(t, server)
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-get").Err())
+	options, err := redisstore.Options(server.URL())
+	require.NoError(t, err)
+	options.Username, options.Password = "app", "pw"
+	c := redis.NewClient(options)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	var log bytes.Buffer
+	s, err := redisstore.NewTuned(redisstore.Config{Client: c, Namespace: "test", Logger: slog.New(slog.NewTextHandler(&log, nil))}, beat, memberTTL)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return admin.HLen(context.Background(), membersKey).Val() == 1 }, soon, time.Millisecond)
+	time.Sleep(3 * beat) // heartbeats that fail
+	assert.False(t, s.Fleet().Announced)
+	assert.Zero(t, admin.Exists(t.Context(), secretKey).Val())
+	_ = s.Close(short(t, soon)) // which needs no secret
+	assert.Contains(t, log.String(), "cannot announce itself")
 }
