@@ -35,29 +35,35 @@ func elsewhere() []fault {
 		},
 		{
 			number: 34, name: "Forged addresses", injection: "`X-Forwarded-For` of every kind", promise: "one key per client",
-			tests: []string{"middleware.TestForgedHeadersMintNoKeys", "middleware.TestForgedHeadersAreLimitedEndToEnd"},
+			tests: []string{"middleware/identity.TestForgedHeadersMintNoKeys", "middleware.TestForgedHeadersAreLimitedEndToEnd", "internal/abuse.TestForgedAddresses"},
 		},
 		{
 			number: 35, name: "IPv6", injection: "many hosts of one /64, mapped IPv4", promise: "one key per /64; mapped = IPv4",
-			tests: []string{"middleware.TestByAddressOneKeyPerClient", "middleware.TestPeer_express_rate_limit_mappedAddressesAreTheirIPv4Addresses"},
+			tests: []string{"middleware/identity.TestByAddressOneKeyPerClient", "middleware.TestPeer_express_rate_limit_mappedAddressesAreTheirIPv4Addresses"},
 		},
-		{number: 36, name: "Path tricks", injection: "case, `//`, `%2f`, method override, 404s", promise: "further buckets 0", later: "hostile HTTP"},
+		{
+			number: 36, name: "Path tricks", injection: "case, `//`, `%2f`, method override, 404s", promise: "further buckets 0",
+			tests: []string{"middleware.TestACallerIsTheSameOnEveryPath", "internal/abuse.TestMadeUpPaths"},
+		},
 		{
 			number: 37, name: "Many callers", injection: "a flood of unique keys", promise: "memory bounded; the refused are not forgotten",
-			tests: []string{"store/memstore.TestI5Flood", "store/memstore.TestRefusedAreProtectedUntilTheySpend"},
+			tests: []string{"store/memstore.TestI5Flood", "store/memstore.TestRefusedAreProtectedUntilTheySpend", "internal/abuse.TestCallersWithoutNumber"},
 		},
 		{
 			number: 38, name: "Cardinality", injection: "every kind of caller", promise: "no caller in a label",
-			tests: []string{"middleware.TestNoCallerIsInTheScrape", "middleware.TestNoCallerIsInTheSpans"},
+			tests: []string{"middleware/telemetry.TestNoCallerIsInTheScrape", "middleware/telemetry.TestNoCallerIsInTheSpans"},
 		},
 		{
 			number: 39, name: "Log flood", injection: "denials and failures without end", promise: "≤ 1 line a second",
-			tests: []string{"middleware.TestAtMostOneLineASecond"},
+			tests: []string{"middleware/telemetry.TestAtMostOneLineASecond"},
 		},
-		{number: 40, name: "Slowloris", injection: "headers and bodies byte by byte", promise: "leases = running handlers", later: "hostile HTTP"},
+		{
+			number: 40, name: "Slowloris", injection: "headers and bodies byte by byte", promise: "leases = running handlers",
+			tests: []string{"internal/abuse.TestClientsThatSendAByteAtATime"},
+		},
 		{
 			number: 41, name: "Clients hang up", injection: "in the middle of the handler", promise: "a worker that works is counted; then leases 0",
-			tests: []string{"middleware.TestAClientThatHangsUpDoesNotFreeAWorkerThatStillWorks", "store/redisstore.TestPeer_mennanov_limiters_aCanceledContextReleases"},
+			tests: []string{"middleware.TestAClientThatHangsUpDoesNotFreeAWorkerThatStillWorks", "store/redisstore.TestPeer_mennanov_limiters_aCanceledContextReleases", "internal/abuse.TestClientsThatHangUp"},
 		},
 		{
 			number: 42, name: "Handlers panic", injection: "panic, ErrAbortHandler, Goexit", promise: "leases 0",
@@ -67,8 +73,14 @@ func elsewhere() []fault {
 			number: 43, name: "Long connections", injection: "hijacked, server-sent events, longer than the TTL", promise: "leases = open connections",
 			tests: []string{"middleware.TestAHijackedConnectionHoldsItsSlotUntilTheHandlerReturns", "store/redisstore.TestHeldLeasesOutliveTheirTTL"},
 		},
-		{number: 44, name: "HTTP/2 rapid reset", injection: "10⁵ streams", promise: "handlers ≤ cap; leases 0", later: "hostile HTTP"},
-		{number: 45, name: "Retry storm", injection: "retries at once, ten times as many", promise: "goodput ≥ 90 %", later: "a client that retries"},
+		{
+			number: 44, name: "HTTP/2 rapid reset", injection: "10⁵ streams", promise: "handlers ≤ cap; leases 0",
+			tests: []string{"internal/abuse.TestRapidReset"},
+		},
+		{
+			number: 45, name: "Retry storm", injection: "retries at once, ten times as many", promise: "goodput ≥ 90 %",
+			tests: []string{"internal/abuse.TestAStormOfRetries"},
+		},
 		{
 			number: 47, name: "Flag provider hangs", injection: "2 s, for ever, panics", promise: "last good values; no request waits",
 			tests: []string{"flags.TestAProviderThatHangsForEver", "flags.TestAProviderThatFailsLeavesTheLastGoodValues"},
