@@ -36,7 +36,7 @@ func BenchmarkEcho(b *testing.B) {
 	one := seawall.NewKey("caller")
 	fixed := func(_ identity.Call, r *seawall.Request) error { r.Key = one; return nil }
 	observed := func() seawall.Observer {
-		return observing(b, telemetry.Config{Registerer: prometheus.NewPedanticRegistry()})
+		return fixture.Observing(b, telemetry.Config{Registerer: prometheus.NewPedanticRegistry()})
 	}
 	full := func(p ratelimit.Policy, o seawall.Observer, id identity.Identify) []echo.MiddlewareFunc {
 		cfg := seawall.Config{Store: memstore.New(memstore.Config{Now: time.Now}), Observer: o}

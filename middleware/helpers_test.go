@@ -4,12 +4,10 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/labstack/echo/v4"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -17,7 +15,6 @@ import (
 	"github.com/seawall-go/seawall/internal/fixture"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/identity"
-	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,34 +86,4 @@ func mounted(s *seawall.Stack, cfg middleware.Config) echo.MiddlewareFunc {
 		cfg.Identify = hasher().ByAddress()
 	}
 	return middleware.StackWithConfig(middleware.StackConfig{Stack: s, Config: cfg})
-}
-
-func observing(t testing.TB, cfg telemetry.Config) *telemetry.Telemetry {
-	t.Helper()
-	tel, err := telemetry.New(cfg)
-	require.NoError(t, err)
-	return tel
-}
-
-// series reads a metric: the values of its labels in the order of their names, and its number; of a
-// histogram, how much it observed.
-func series(t *testing.T, g prometheus.Gatherer, name string) map[string]float64 {
-	t.Helper()
-	families, err := g.Gather()
-	require.NoError(t, err)
-	all := map[string]float64{}
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			var labels []string
-			for _, l := range m.GetLabel() {
-				labels = append(labels, l.GetValue())
-			}
-			all[strings.Join(labels, " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue() +
-				float64(m.GetHistogram().GetSampleCount())
-		}
-	}
-	return all
 }

@@ -33,7 +33,7 @@ type single struct {
 func newSingle(t *testing.T, store seawall.Store) *single {
 	t.Helper()
 	s := &single{workers: fixture.Workers(t, 1), metrics: prometheus.NewPedanticRegistry()}
-	tel := observing(t, telemetry.Config{Registerer: s.metrics})
+	tel := fixture.Observing(t, telemetry.Config{Registerer: s.metrics})
 	s.mw = mounted(fixture.Stack(t, seawall.Config{Store: store, Observer: tel}, fixture.Slots(t, 1), fixture.Fleet(t, 1), s.workers), middleware.Config{})
 	return s
 }
@@ -42,7 +42,7 @@ func newSingle(t *testing.T, store seawall.Store) *single {
 func (s *single) assertFree(t *testing.T) {
 	t.Helper()
 	assert.Zero(t, s.workers.InFlight())
-	for series, n := range series(t, s.metrics, "seawall_inflight") {
+	for series, n := range fixture.Series(t, s.metrics, "seawall_inflight") {
 		assert.Zero(t, n, series)
 	}
 	assert.Equal(t, http.StatusOK, get(serving(s.mw)).Code)
@@ -84,7 +84,7 @@ func TestSlotsAreGivenBackHoweverTheHandlerEnds(t *testing.T) {
 			e.Use(append(append(c.outside, s.mw), c.inside...)...)
 			held := 0
 			e.GET("/", func(ctx echo.Context) error {
-				for _, n := range series(t, s.metrics, "seawall_inflight") {
+				for _, n := range fixture.Series(t, s.metrics, "seawall_inflight") {
 					held += int(n)
 				}
 				return c.handler(ctx)

@@ -156,7 +156,7 @@ func (s *site) work(c echo.Context) error {
 	defer s.running.add(caller, -1)
 	ms, err := strconv.Atoi(c.QueryParam("ms"))
 	if err == nil {
-		time.Sleep(time.Duration(ms) * time.Millisecond)
+		time.Sleep(time.Duration(ms) * time.Millisecond) // stands for work
 	}
 	return c.JSON(http.StatusOK, echo.Map{"object": "charge"})
 }

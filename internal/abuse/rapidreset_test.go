@@ -87,7 +87,7 @@ func rapid(t *testing.T, addr, key string, streams int) (sent int) {
 				return sent
 			}
 			out.Reset()
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // asks again until what was reset is gone
 		}
 	}
 	return sent

@@ -63,7 +63,7 @@ func TestClientsThatSendAByteAtATime(t *testing.T) {
 			n := now.sum("seawall_inflight", "layer", layer)
 			most, least = max(most, n), min(least, n)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // a byte at a time
 	}
 	for range bodies {
 		slow(login, `{"account": "slow`+"  ")

@@ -35,7 +35,7 @@ func TestAMillionFailuresAreFewLines(t *testing.T) {
 			Shared: flaky{memstore.New(memstore.Config{})}, Local: memstore.New(memstore.Config{}), Logger: slog.New(log),
 		})
 		require.NoError(t, err)
-		tel := observing(t, telemetry.Config{Registerer: prometheus.NewRegistry(), Logger: slog.New(log)})
+		tel := fixture.Observing(t, telemetry.Config{Registerer: prometheus.NewRegistry(), Logger: slog.New(log)})
 		s := fixture.Stack(t, seawall.Config{Store: both, Observer: tel}, fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 2))
 		began, failures := time.Now(), 0
 		for time.Since(began) < 10*time.Second {

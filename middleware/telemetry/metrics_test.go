@@ -19,40 +19,10 @@ import (
 	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
-func observing(t testing.TB, cfg telemetry.Config) *telemetry.Telemetry {
-	t.Helper()
-	tel, err := telemetry.New(cfg)
-	require.NoError(t, err)
-	return tel
-}
-
-// series reads a metric: the values of its labels in the order of their names, and its number; of a
-// histogram, how much it observed.
-func series(t *testing.T, g prometheus.Gatherer, name string) map[string]float64 {
-	t.Helper()
-	families, err := g.Gather()
-	require.NoError(t, err)
-	all := map[string]float64{}
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			var labels []string
-			for _, l := range m.GetLabel() {
-				labels = append(labels, l.GetValue())
-			}
-			all[strings.Join(labels, " ")] = m.GetCounter().GetValue() + m.GetGauge().GetValue() +
-				float64(m.GetHistogram().GetSampleCount())
-		}
-	}
-	return all
-}
-
 // counted is series without those that are zero.
 func counted(t *testing.T, g prometheus.Gatherer, name string) map[string]float64 {
 	t.Helper()
-	all := series(t, g, name)
+	all := fixture.Series(t, g, name)
 	for labels, n := range all {
 		if n == 0 {
 			delete(all, labels)
@@ -101,7 +71,7 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			reg := prometheus.NewPedanticRegistry()
 			e := behind(t, seawall.Config{
-				Store: fixture.Memory(t, nil), Modes: c.modes, Observer: observing(t, telemetry.Config{Registerer: reg}),
+				Store: fixture.Memory(t, nil), Modes: c.modes, Observer: fixture.Observing(t, telemetry.Config{Registerer: reg}),
 			}, fixture.Rate(t, fixture.Policy("api", 2)), fixture.Slots(t, 5), fixture.Fleet(t, 5), fixture.Workers(t, 5))
 			for range 5 {
 				get(e)
@@ -116,7 +86,7 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 			assert.Equal(t, want, counted(t, reg, "seawall_decisions_total"))
 			assert.Equal(t, perLayer, counted(t, reg, "seawall_decision_duration_seconds"))
 			assert.Empty(t, counted(t, reg, "seawall_fallback_total"))
-			for labels, n := range series(t, reg, "seawall_inflight") {
+			for labels, n := range fixture.Series(t, reg, "seawall_inflight") {
 				assert.Zero(t, n, labels)
 			}
 		})
@@ -125,16 +95,16 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 
 func TestInflightWhileAHandlerRuns(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg})},
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: fixture.Observing(t, telemetry.Config{Registerer: reg})},
 		fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 2), fixture.Fleet(t, 2), fixture.Workers(t, 2))
 	e := echo.New()
 	e.Use(mounted(t, s, nil))
 	e.GET("/", func(echo.Context) error {
-		assert.Equal(t, map[string]float64{"concurrency": 1, "fleetshed": 1, "workershed": 1}, series(t, reg, "seawall_inflight"))
+		assert.Equal(t, map[string]float64{"concurrency": 1, "fleetshed": 1, "workershed": 1}, fixture.Series(t, reg, "seawall_inflight"))
 		panic("boom")
 	})
 	assert.Panics(t, func() { get(e) })
-	assert.Equal(t, map[string]float64{"concurrency": 0, "fleetshed": 0, "workershed": 0}, series(t, reg, "seawall_inflight"))
+	assert.Equal(t, map[string]float64{"concurrency": 0, "fleetshed": 0, "workershed": 0}, fixture.Series(t, reg, "seawall_inflight"))
 }
 
 // because is an error with a reason.
@@ -166,7 +136,7 @@ func TestFallbackIsCountedByReason(t *testing.T) {
 		{because(""), "error"},
 	} {
 		reg := prometheus.NewPedanticRegistry()
-		cfg := seawall.Config{Store: fixture.Broken{Err: c.err}, Observer: observing(t, telemetry.Config{Registerer: reg, Logger: discard()})}
+		cfg := seawall.Config{Store: fixture.Broken{Err: c.err}, Observer: fixture.Observing(t, telemetry.Config{Registerer: reg, Logger: discard()})}
 		e := behind(t, cfg, fixture.Rate(t, fixture.Policy("api", 1), closed), fixture.Slots(t, 1))
 		assert.Equal(t, http.StatusServiceUnavailable, get(e).Code)
 		cfg.Modes = seawall.Fixed{"ratelimit": seawall.LogOnly}
@@ -176,8 +146,8 @@ func TestFallbackIsCountedByReason(t *testing.T) {
 			"ratelimit denied login " + c.reason:        1,
 			"concurrency allowed in-flight " + c.reason: 1,
 			"ratelimit would_deny login " + c.reason:    1,
-		}, series(t, reg, "seawall_fallback_total"))
-		assert.Equal(t, map[string]float64{"store": 2}, series(t, reg, "seawall_store_duration_seconds"))
+		}, fixture.Series(t, reg, "seawall_fallback_total"))
+		assert.Equal(t, map[string]float64{"store": 2}, fixture.Series(t, reg, "seawall_store_duration_seconds"))
 	}
 }
 
@@ -219,7 +189,7 @@ func TestMetricsAreLintedAndComplete(t *testing.T) {
 
 func TestOneTelemetryServesStacksConcurrently(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	cfg := seawall.Config{Store: fixture.Memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg})}
+	cfg := seawall.Config{Store: fixture.Memory(t, nil), Observer: fixture.Observing(t, telemetry.Config{Registerer: reg})}
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		e := behind(t, cfg, fixture.Rate(t, fixture.Policy(name, 1000)), fixture.Slots(t, 1000))

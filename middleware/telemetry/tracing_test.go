@@ -26,7 +26,7 @@ func traced(t *testing.T, sampler sdktrace.Sampler, cfg seawall.Config, layers .
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter), sdktrace.WithSampler(sampler))
-	cfg.Observer = observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: discard()})
+	cfg.Observer = fixture.Observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: discard()})
 	server := func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			ctx, span := provider.Tracer("server").Start(c.Request().Context(), "GET /", trace.WithSpanKind(trace.SpanKindServer))
@@ -117,7 +117,7 @@ func TestWithoutARecordingSpanNothingIsTraced(t *testing.T) {
 	assert.Equal(t, 1, started, "the server's own")
 	reg := prometheus.NewPedanticRegistry()
 	e := behind(t, seawall.Config{
-		Store: fixture.Memory(t, nil), Observer: observing(t, telemetry.Config{Registerer: reg}),
+		Store: fixture.Memory(t, nil), Observer: fixture.Observing(t, telemetry.Config{Registerer: reg}),
 	}, fixture.Rate(t, fixture.Policy("api", 1)))
 	assert.Equal(t, http.StatusOK, get(e).Code, "no tracer at all")
 }
