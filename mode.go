@@ -33,6 +33,14 @@ type Modes interface {
 	Gate(layer, policy string) Gate
 }
 
+// Switch is Modes with one switch for everything.
+type Switch interface {
+	Modes
+	// Off tells whether every layer is off for every request, now, so that nothing need be known of it. It must not block,
+	// fail or allocate.
+	Off() bool
+}
+
 // Fixed are modes that never change, by layer name or by "layer:policy". The zero value enforces.
 type Fixed map[string]Mode
 

@@ -3,6 +3,7 @@ package seawall
 import (
 	"crypto/rand"
 	"fmt"
+	"sync"
 )
 
 // Secret keys the hashes of what callers are known by: 256 bits. The zero Secret is none. Two are equal if one is a copy of
@@ -47,13 +48,19 @@ type SecretSharer interface {
 	Secret() Secret
 }
 
-// Secret implements SecretSharer by the stack's store. Where that shares none, the stack has one of its own, which is
-// Alone.
+// ownSecret is this process' own, Alone: all stacks over stores that share none must know a caller by one key.
+var ownSecret = sync.OnceValue(func() Secret { //nolint:gochecknoglobals // one per process is the point
+	s := NewSecret()
+	s.alone = true
+	return s
+})
+
+// Secret implements SecretSharer by the stack's store. Where that shares none, it is one of this process', which is Alone.
 func (s *Stack) Secret() Secret {
 	if sharer, ok := s.store.(SecretSharer); ok {
 		if shared := sharer.Secret(); !shared.IsZero() {
 			return shared
 		}
 	}
-	return s.secret
+	return ownSecret()
 }

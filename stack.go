@@ -37,7 +37,7 @@ type Stack struct {
 	observer   Observer
 	wait       time.Duration
 	waitClosed time.Duration
-	secret     Secret   // if the store shares none
+	switched   Switch   // nil if Config.Modes has none
 	layers     []*layer // local ones first, otherwise as given
 }
 
@@ -54,8 +54,8 @@ type layer struct {
 // New builds a Stack. Local layers are asked first, since their answer is free; the others count in the
 // order given. It tells a Store that is a [Member] how many workers this instance has, if a layer knows.
 func New(cfg Config, layers ...Layer) (*Stack, error) {
-	s := &Stack{store: cfg.Store, observer: cfg.Observer, wait: cfg.Wait, waitClosed: cfg.WaitClosed, secret: NewSecret()}
-	s.secret.alone = true
+	s := &Stack{store: cfg.Store, observer: cfg.Observer, wait: cfg.Wait, waitClosed: cfg.WaitClosed}
+	s.switched, _ = cfg.Modes.(Switch)
 	if s.observer == nil {
 		s.observer = NopObserver{}
 	}
@@ -181,16 +181,9 @@ func (s *Stack) join() {
 	}
 }
 
-// Off tells whether every layer is off for r, so that nothing need be known of it. It is asked before it is known whose
-// request it is: a [Gate] that says Off to nobody's says it to all.
-func (s *Stack) Off(r *Request) bool {
-	for _, l := range s.layers {
-		if l.mode(r) != Off {
-			return false
-		}
-	}
-	return true
-}
+// Off tells whether the one switch for everything is off, if Config.Modes is a [Switch]: then whatever is asked of the
+// Stack is admitted.
+func (s *Stack) Off() bool { return s.switched != nil && s.switched.Off() }
 
 // mode is the layer's own mode for r.
 func (l *layer) mode(r *Request) Mode { return ask(l.gate, r) }

@@ -100,6 +100,9 @@ func (f *Flags) Gate(layer, policy string) seawall.Gate {
 	return func(*seawall.Request) seawall.Mode { return f.current.Load().modes[i] }
 }
 
+// Off implements seawall.Switch: whether seawall-enabled is false.
+func (f *Flags) Off() bool { return f.current.Load().off }
+
 // Scale multiplies every rate and burst; it lies between 0.001 and 1000.
 func (f *Flags) Scale() float64 { return f.current.Load().scale }
 

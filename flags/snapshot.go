@@ -6,6 +6,7 @@ import "github.com/seawall-go/seawall"
 type snapshot struct {
 	modes []seawall.Mode // by gate
 	scale float64
+	off   bool // the switch for everything
 }
 
 // gate is a layer or a policy.
@@ -45,7 +46,7 @@ func (f *Flags) register(layer, policy string) (i int, fresh []evaluator) {
 
 // publish makes a snapshot of the last good values the current one. Call it under mu.
 func (f *Flags) publish() {
-	s := &snapshot{modes: make([]seawall.Mode, len(f.gates)), scale: f.scale.last}
+	s := &snapshot{modes: make([]seawall.Mode, len(f.gates)), scale: f.scale.last, off: !f.enabled.last}
 	for i, g := range f.gates {
 		s.modes[i] = g.mode.last
 		if g.enabled != nil && !(f.enabled.last && g.enabled.last) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/fixture"
+	"github.com/seawall-go/seawall/internal/scrape"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/telemetry"
@@ -36,7 +37,7 @@ func BenchmarkEcho(b *testing.B) {
 	one := seawall.NewKey("caller")
 	fixed := func(_ identity.Call, r *seawall.Request) error { r.Key = one; return nil }
 	observed := func() seawall.Observer {
-		return fixture.Observing(b, telemetry.Config{Registerer: prometheus.NewPedanticRegistry()})
+		return scrape.Into(b, telemetry.Config{Registerer: prometheus.NewPedanticRegistry()})
 	}
 	full := func(p ratelimit.Policy, o seawall.Observer, id identity.Identify) []echo.MiddlewareFunc {
 		cfg := seawall.Config{Store: memstore.New(memstore.Config{Now: time.Now}), Observer: o}

@@ -19,6 +19,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/internal/fixture"
+	"github.com/seawall-go/seawall/internal/scrape"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/store/memstore"
@@ -49,7 +50,7 @@ func newStreams(t *testing.T, outside ...echo.MiddlewareFunc) *streams {
 	e := echo.New()
 	e.Use(outside...)
 	e.Use(mounted(fixture.Stack(t, seawall.Config{
-		Store: s.store, Observer: fixture.Observing(t, telemetry.Config{Registerer: s.metrics}),
+		Store: s.store, Observer: scrape.Into(t, telemetry.Config{Registerer: s.metrics}),
 	}, inFlight, fixture.Fleet(t, 1), s.workers), middleware.Config{LongLived: []string{"GET /stream"}}))
 	e.GET("/", ok)
 	e.GET("/stream", func(c echo.Context) error {
@@ -97,7 +98,7 @@ func (s *streams) status(t *testing.T, path string) int {
 
 // held is how many leases there are.
 func (s *streams) held(t *testing.T) float64 {
-	return fixture.Series(t, s.metrics, "seawall_inflight")["concurrency"]
+	return scrape.Series(t, s.metrics, "seawall_inflight")["concurrency"]
 }
 
 func TestLongLivedRequestsHaveACapOfTheirOwn(t *testing.T) {
@@ -198,7 +199,7 @@ func TestWhoKeepsOnlyTheReaderKeepsTheSlot(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	e := echo.New()
 	e.Use(mounted(fixture.Stack(t, seawall.Config{
-		Store: fixture.Memory(t, nil), Observer: fixture.Observing(t, telemetry.Config{Registerer: reg}),
+		Store: fixture.Memory(t, nil), Observer: scrape.Into(t, telemetry.Config{Registerer: reg}),
 	}, inFlight), middleware.Config{LongLived: []string{"GET /"}}))
 	buffers := make(chan *bufio.ReadWriter, 1)
 	e.GET("/", func(c echo.Context) error {
@@ -218,7 +219,7 @@ func TestWhoKeepsOnlyTheReaderKeepsTheSlot(t *testing.T) {
 		runtime.GC()
 		time.Sleep(5 * time.Millisecond) // cleanups run behind a collection
 	}
-	assert.Equal(t, 1.0, fixture.Series(t, reg, "seawall_inflight")["concurrency"])
+	assert.Equal(t, 1.0, scrape.Series(t, reg, "seawall_inflight")["concurrency"])
 	line, err := rw.ReadString('\n')
 	require.NoError(t, err)
 	assert.Equal(t, "ahead\n", line)
@@ -230,7 +231,7 @@ func TestWhoKeepsOnlyTheReaderKeepsTheSlot(t *testing.T) {
 	assert.Equal(t, "back\n", line)
 	runtime.KeepAlive(rw)
 	rw = nil
-	require.Eventually(t, func() bool { runtime.GC(); return fixture.Series(t, reg, "seawall_inflight")["concurrency"] == 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { runtime.GC(); return scrape.Series(t, reg, "seawall_inflight")["concurrency"] == 0 }, 10*time.Second, 10*time.Millisecond)
 }
 
 // TestAWriterThatIsNotOursAnyMoreIsLeftAlone is about contexts that Echo has given to another request, and about

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/fixture"
+	"github.com/seawall-go/seawall/internal/scrape"
 	"github.com/seawall-go/seawall/middleware"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/telemetry"
@@ -33,7 +34,7 @@ type single struct {
 func newSingle(t *testing.T, store seawall.Store) *single {
 	t.Helper()
 	s := &single{workers: fixture.Workers(t, 1), metrics: prometheus.NewPedanticRegistry()}
-	tel := fixture.Observing(t, telemetry.Config{Registerer: s.metrics})
+	tel := scrape.Into(t, telemetry.Config{Registerer: s.metrics})
 	s.mw = mounted(fixture.Stack(t, seawall.Config{Store: store, Observer: tel}, fixture.Slots(t, 1), fixture.Fleet(t, 1), s.workers), middleware.Config{})
 	return s
 }
@@ -42,7 +43,7 @@ func newSingle(t *testing.T, store seawall.Store) *single {
 func (s *single) assertFree(t *testing.T) {
 	t.Helper()
 	assert.Zero(t, s.workers.InFlight())
-	for series, n := range fixture.Series(t, s.metrics, "seawall_inflight") {
+	for series, n := range scrape.Series(t, s.metrics, "seawall_inflight") {
 		assert.Zero(t, n, series)
 	}
 	assert.Equal(t, http.StatusOK, get(serving(s.mw)).Code)
@@ -84,7 +85,7 @@ func TestSlotsAreGivenBackHoweverTheHandlerEnds(t *testing.T) {
 			e.Use(append(append(c.outside, s.mw), c.inside...)...)
 			held := 0
 			e.GET("/", func(ctx echo.Context) error {
-				for _, n := range fixture.Series(t, s.metrics, "seawall_inflight") {
+				for _, n := range scrape.Series(t, s.metrics, "seawall_inflight") {
 					held += int(n)
 				}
 				return c.handler(ctx)
@@ -157,10 +158,15 @@ func TestAPanicWhileIdentifyingServesOn(t *testing.T) {
 	assert.Equal(t, http.StatusOK, get(e).Code)
 }
 
+// switched are modes whose one switch is off.
+type switched struct{ seawall.Fixed }
+
+func (switched) Off() bool { return true }
+
 // TestWithEverythingOffNothingIsAsked is about the kill switch: it reaches whatever could be broken.
 func TestWithEverythingOffNothingIsAsked(t *testing.T) {
 	store := &counting{Store: fixture.Memory(t, nil)}
-	modes := seawall.Fixed{"concurrency": seawall.Off, "ratelimit": seawall.Off}
+	modes := switched{seawall.Fixed{"concurrency": seawall.Off, "ratelimit": seawall.Off}}
 	st := fixture.Stack(t, seawall.Config{Store: store, Modes: modes}, fixture.Slots(t, 1), fixture.Rate(t, fixture.Policy("api", 1)))
 	asked := 0
 	e := serving(mounted(st, middleware.Config{

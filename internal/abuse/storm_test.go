@@ -61,7 +61,7 @@ func TestAStormOfRetries(t *testing.T) {
 		w := p.watch(t)
 		over := p.bystanders(20)
 		ended := p.storm(t, stormers, 5, 10) // the keys together may have 50 requests a second, half a worker
-		time.Sleep(stormFor(t)) // it rages
+		time.Sleep(stormFor(t))              // it rages
 		codes := ended()
 		b := over(t)
 		t.Logf("storm: %v", codes)

@@ -125,7 +125,7 @@ func answered(c *echo.Context, err error, otherwise func() error) error {
 func registered(e *echo.Echo) func(method, pattern string) bool {
 	return func(method, pattern string) bool {
 		return slices.ContainsFunc(e.Router().Routes(), func(r echo.RouteInfo) bool {
-			return r.Path == pattern && (method == r.Method || method == "*")
+			return r.Path == pattern && (method == r.Method || method == "*" || r.Method == echo.RouteAny)
 		})
 	}
 }

@@ -22,7 +22,7 @@ type Config struct {
 	// Identify says who asks; nil is identity.Hasher.ByAddress by the secret that the stack's store shares.
 	Identify identity.Identify
 	// Tiers says how important the requests of a route are, by "METHOD /pattern" as registered with the router, such as
-	// "POST /v1/charges". Others go by method: GET, HEAD and OPTIONS are reads, everything else is a write. HEAD goes as GET
+	// "POST /v1/charges"; the method "*" is all others. What is not in it goes by method: GET, HEAD and OPTIONS are reads, everything else is a write. HEAD goes as GET
 	// of the same route.
 	Tiers map[string]seawall.Tier
 	// Classify may change what Tiers or the method says, for what a table cannot tell; nil leaves it. It must not ask a
@@ -73,11 +73,11 @@ func New(s *seawall.Stack, cfg Config) (*Guard, error) {
 	if g.longLived, err = identity.RouteSet(cfg.LongLived); err != nil {
 		return nil, fmt.Errorf("Config.LongLived: %w", err)
 	}
-	log := slog.New(slog.DiscardHandler)
+	ofAddresses := identity.Config{Logger: slog.New(slog.DiscardHandler)} // by a secret of this process alone
 	if g.identify == nil {
-		log = g.log
+		ofAddresses = identity.Config{Shared: s, Logger: g.log}
 	}
-	h, err := identity.NewHasher(identity.Config{Shared: s, Logger: log})
+	h, err := identity.NewHasher(ofAddresses)
 	if err != nil {
 		return nil, err
 	}
@@ -98,15 +98,15 @@ func (g *Guard) Enter(p *Passage, c identity.Call, earlier *seawall.Request) (*R
 	method, route := c.Request().Method, c.Route()
 	r.Route, r.Tier = route, g.tier(method, route)
 	r.LongLived, _ = g.longLived.Find(method, route)
-	if g.stack.Off(r) {
+	if earlier != nil {
+		r.Continue(earlier)
+	}
+	if g.stack.Off() {
 		return nil, nil
 	}
 	err := g.identified(c, r)
 	if _, limited := errors.AsType[*identity.Error](err); err != nil && (!limited || r.Key.IsZero()) {
 		return nil, err
-	}
-	if earlier != nil {
-		r.Continue(earlier)
 	}
 	p.ctx, p.admission = ctx, g.stack.Admit(ctx, r)
 	refusal := refusalOf(p.admission)
@@ -121,19 +121,28 @@ func (g *Guard) Enter(p *Passage, c identity.Call, earlier *seawall.Request) (*R
 // identified classifies a request and says who asks. If the application's part in it panics, the request goes on as one of
 // its client address.
 func (g *Guard) identified(c identity.Call, r *seawall.Request) (err error) {
+	var tier seawall.Tier
 	defer func() {
 		if v := recover(); v != nil {
 			if v == http.ErrAbortHandler { //nolint:errorlint // a panic's value
 				panic(v)
 			}
 			g.panicked(v)
-			err = g.byAddress(c, r)
+			err = g.anonymous(c, r, tier)
 		}
 	}()
+	tier = r.Tier
 	if g.classify != nil {
 		r.Tier = g.classify(c, r.Tier)
 	}
 	return g.identify(c, r)
+}
+
+// anonymous has nothing but a client address. If the application's part in that panics too, not even this.
+func (g *Guard) anonymous(c identity.Call, r *seawall.Request, tier seawall.Tier) error {
+	r.Key, r.More, r.Tier, r.Cost, r.Plan, r.Authenticated = seawall.Key{}, nil, tier, 0, "", false
+	defer func() { _ = recover() }()
+	return g.byAddress(c, r)
 }
 
 // panicked logs a panic of the application's, at most once a second. Its value may hold what a caller has sent.

@@ -28,7 +28,8 @@ func Normalize(account string) string {
 	}, norm.NFKC.String(account))
 	// Both cases before folding, or what a handler lowers or raises by itself would be another account: İ and ı.
 	plain := strings.ToLower(strings.ToUpper(norm.NFKC.String(seen)))
-	return strings.Join(strings.Fields(norm.NFKC.String(cases.Fold().String(plain))), " ")
+	folded := strings.ReplaceAll(cases.Fold().String(plain), "i\u0307", "i") // what is left of a dotted I that was in two parts
+	return strings.Join(strings.Fields(norm.NFKC.String(folded)), " ")
 }
 
 // Account finds the account in a login and its body. An *Error is answered as it is, any other error with 400 and without
@@ -41,8 +42,11 @@ type Account func(r *http.Request, body []byte) (string, error)
 func JSONMember(name string) Account {
 	wrong := &Error{Status: http.StatusBadRequest, Detail: fmt.Sprintf("The body of a login must be a JSON object with one text %q.", name)}
 	return func(r *http.Request, body []byte) (account string, err error) {
+		if inURL(r, name) {
+			return "", &Error{Status: wrong.Status, Detail: wrong.Detail, cause: errInURL}
+		}
 		mediaType := mediaTypeOf(r)
-		if strings.HasSuffix(mediaType, "xml") || strings.HasPrefix(mediaType, "multipart/") || inURL(r, name) ||
+		if strings.HasSuffix(mediaType, "xml") || strings.HasPrefix(mediaType, "multipart/") ||
 			mediaType == formType && inQuery(string(body), name) { // curl says so of whatever it sends
 			return "", wrong
 		}
@@ -81,13 +85,19 @@ func JSONMember(name string) Account {
 func FormField(name string) Account {
 	wrong := &Error{Status: http.StatusBadRequest, Detail: fmt.Sprintf("The body of a login must be a form with one field %q.", name)}
 	return func(r *http.Request, body []byte) (string, error) {
+		if inURL(r, name) {
+			return "", &Error{Status: wrong.Status, Detail: wrong.Detail, cause: errInURL}
+		}
 		values, err := url.ParseQuery(string(body))
-		if err != nil || mediaTypeOf(r) != formType || inURL(r, name) || len(values[name]) != 1 || values[name][0] == "" {
+		if err != nil || mediaTypeOf(r) != formType || len(values[name]) != 1 || values[name][0] == "" {
 			return "", wrong
 		}
 		return values[name][0], nil
 	}
 }
+
+// errInURL lies behind the error of a request whose URL names an account.
+var errInURL = errors.New("the URL names an account")
 
 const formType = "application/x-www-form-urlencoded"
 

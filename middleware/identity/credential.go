@@ -14,12 +14,9 @@ type Credential func(c Call) []string
 
 // Bearer is the bearer token of the Authorization header. It ends at the first space.
 func Bearer(c Call) (tokens []string) {
-	const scheme = "bearer "
 	for _, v := range c.Request().Header["Authorization"] {
-		if len(v) > len(scheme) && strings.EqualFold(v[:len(scheme)], scheme) {
-			if fields := strings.Fields(v[len(scheme):]); len(fields) > 0 {
-				tokens = append(tokens, fields[0])
-			}
+		if fields := strings.Fields(v); len(fields) > 1 && strings.EqualFold(fields[0], "bearer") {
+			tokens = append(tokens, fields[1])
 		}
 	}
 	return tokens

@@ -115,7 +115,7 @@ func (h *Hasher) current() *keyed {
 		return h.own
 	}
 	secret := h.shared.Secret()
-	if k := h.latest.Load(); k != nil && k.secret == secret {
+	if k := h.latest.Load(); k != nil && (k.secret == secret || k.secret.Bits() == secret.Bits()) {
 		return k
 	}
 	k := newKeyed(secret)

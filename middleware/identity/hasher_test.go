@@ -43,7 +43,8 @@ func TestBearer(t *testing.T) {
 		"Bearersk_1":    "",
 		"Basic sk_1":    "",
 		"sk_1":          "",
-		" Bearer sk_1":  "",
+		" Bearer sk_1":  "sk_1",
+		"Bearer\tsk_1":  "sk_1",
 		"":              "",
 	} {
 		assert.Equal(t, want, strings.Join(identity.Bearer(with(header)), ","), "%q", header)

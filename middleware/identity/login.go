@@ -70,11 +70,17 @@ func (h *Hasher) WithLogin(base Identify, l Login) (Identify, error) {
 		l.MaxWait = DefaultMaxWait
 	}
 	return func(c Call, r *seawall.Request) error {
-		if err := base(c, r); err != nil || !slices.Contains(l.Routes, c.Route()) || asksForThePage(c.Request()) {
+		if err := base(c, r); err != nil || !slices.Contains(l.Routes, c.Route()) {
 			return err
 		}
-		address := h.Address(c.Address()) // before the body is waited for: a framework may have taken its context back then
-		account, err := l.account(c)
+		// Before the body is waited for: a framework may have taken its context back by then.
+		req, control, address := c.Request(), http.NewResponseController(c.Response()), h.Address(c.Address())
+		page, err := l.asksForThePage(req)
+		if page || err != nil {
+			r.More = append([]seawall.Key{noAccount}, r.More...)
+			return err
+		}
+		account, err := l.account(req, control)
 		if err != nil {
 			r.More = append([]seawall.Key{noAccount}, r.More...)
 			return err
@@ -84,21 +90,31 @@ func (h *Hasher) WithLogin(base Identify, l Login) (Identify, error) {
 	}, nil
 }
 
-// asksForThePage tells a request for the page that asks for the account from one that names it.
-func asksForThePage(r *http.Request) bool {
+// asksForThePage tells a request for the page that asks for the account from one that names it. One that names it in its
+// URL is an error, since the handler might take it from there.
+func (l *Login) asksForThePage(r *http.Request) (bool, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return r.ContentLength == 0 || r.Body == nil
+	default:
+		return false, nil
 	}
-	return false
+	if r.ContentLength != 0 && r.Body != nil {
+		return false, nil
+	}
+	if r.URL.RawQuery != "" {
+		if _, err := l.Account(r, nil); errors.Is(err, errInURL) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
-func (l *Login) account(c Call) (string, error) {
-	body, err := l.read(c)
+func (l *Login) account(r *http.Request, control *http.ResponseController) (string, error) {
+	body, err := l.read(r, control)
 	if err != nil {
 		return "", err
 	}
-	account, err := l.Account(c.Request(), body)
+	account, err := l.Account(r, body)
 	if err == nil {
 		account = l.Normalize(account)
 	}
@@ -112,8 +128,7 @@ func (l *Login) account(c Call) (string, error) {
 }
 
 // read returns the body and gives it back to the handler.
-func (l *Login) read(c Call) ([]byte, error) {
-	req, control := c.Request(), http.NewResponseController(c.Response())
+func (l *Login) read(req *http.Request, control *http.ResponseController) ([]byte, error) {
 	if req.Body == nil {
 		req.Body = http.NoBody
 	}
@@ -134,6 +149,8 @@ func (l *Login) read(c Call) ([]byte, error) {
 		return nil, &Error{Status: http.StatusBadRequest, Detail: "The body of the login did not arrive.", cause: err}
 	case int64(len(body)) > l.MaxBody:
 		return nil, tooLarge(l.MaxBody)
+	case req.Context().Err() != nil: // nobody waits for the answer any more
+		return nil, &Error{Status: http.StatusRequestTimeout, Detail: "The body of the login arrived too late.", cause: req.Context().Err()}
 	}
 	if deadline == nil {
 		// There is nothing left to read. A deadline that passed while the handler works would end the request's context.

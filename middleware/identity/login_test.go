@@ -43,6 +43,8 @@ func TestNormalize(t *testing.T) {
 		"al\u0000ice\u0001":    "alice",
 		"ınstanbul":            "instanbul",
 		"mİnİsterİng":          "ministering",
+		"I\u0307stanbul":       "istanbul",
+		"i\u0307stanbul":       "istanbul",
 		"jose\u200d\u0301":     "jos\u00e9",
 		"\u1e9e":               "ss",
 		"\u2126":               "\u03c9", // ohm
@@ -203,6 +205,17 @@ func TestWhatIsNoLoginKeepsItsBody(t *testing.T) {
 	}
 	tenant := seawall.Request{Key: r.Key, More: []seawall.Key{seawall.NewKey("tenant", "7")}, Tier: seawall.Write}
 	assert.Equal(t, r.Key, identity.LoginPair(&tenant), "what else is in More is no login's")
+	page := login(http.NoBody)
+	page.r.Method, page.r.ContentLength = "GET", 0
+	asks := seawall.Request{Tier: seawall.TestMode}
+	require.NoError(t, withLogin(t, identity.Login{})(page, &asks))
+	assert.Equal(t, seawall.Key{}, identity.LoginPair(&asks), "the page that asks is nobody's attempt, in test mode neither")
+	page.r.URL.RawQuery = "next=%2Fhome"
+	require.NoError(t, withLogin(t, identity.Login{})(page, new(seawall.Request)))
+	page.r.URL.RawQuery = "Account=alice"
+	for _, account := range []identity.Account{nil, identity.FormField("account")} {
+		require.Error(t, withLogin(t, identity.Login{Account: account})(page, new(seawall.Request)), "a handler might take it")
+	}
 	for _, key := range []func(*seawall.Request) seawall.Key{identity.LoginPair, identity.LoginAccount, identity.LoginAddress} {
 		assert.Equal(t, seawall.Key{}, key(&seawall.Request{Key: r.Key, Tier: seawall.Read}))
 		assert.Equal(t, r.Key, key(&seawall.Request{Key: r.Key, Tier: seawall.Write}), "a policy on logins must not limit nobody")

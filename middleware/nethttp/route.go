@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 )
@@ -12,10 +13,10 @@ func MuxRoute(mux *http.ServeMux) func(*http.Request) string {
 	if mux == nil {
 		panic("nethttp: the ServeMux is nil; want the one that is wrapped")
 	}
-	known := new(routes)
+	known, redirect := new(routes), reflect.TypeOf(http.RedirectHandler("/", http.StatusTemporaryRedirect))
 	return func(r *http.Request) string {
-		_, pattern := mux.Handler(r)
-		if r.Method == http.MethodConnect && pattern == r.URL.Path+"/" { // a redirect, whose pattern is the client's own path
+		h, pattern := mux.Handler(r)
+		if r.Method == http.MethodConnect && reflect.TypeOf(h) == redirect { // of which the pattern may be the client's own path
 			return ""
 		}
 		return known.of(pattern)

@@ -125,3 +125,15 @@ func TestACONNECTIsLimitedLikeOthers(t *testing.T) {
 	}
 	assert.Equal(t, []int{200, 307, 429}, statuses)
 }
+
+// TestWhatConnectAsksForIsNotRemembered is about redirects, whose pattern is the client's own path.
+func TestWhatConnectAsksForIsNotRemembered(t *testing.T) {
+	route := nethttp.MuxRoute(answering("/files/{id}/", "/v1/charges/{id}"))
+	for i := range 100 {
+		for _, path := range []string{"/files/a%%2F%%2Fb%d", "/files/%d", "//files/%d", "/files/../files/x%d"} {
+			r := httptest.NewRequest(http.MethodConnect, fmt.Sprintf(path, i), http.NoBody)
+			assert.Contains(t, []string{"", "/files/:id/*"}, route(r), r.URL.Path)
+		}
+	}
+	assert.Equal(t, "/v1/charges/:id", route(httptest.NewRequest(http.MethodConnect, "/v1/charges/1", http.NoBody)))
+}

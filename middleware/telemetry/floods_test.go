@@ -14,6 +14,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/fixture"
+	"github.com/seawall-go/seawall/internal/scrape"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/memstore"
@@ -35,7 +36,7 @@ func TestAMillionFailuresAreFewLines(t *testing.T) {
 			Shared: flaky{memstore.New(memstore.Config{})}, Local: memstore.New(memstore.Config{}), Logger: slog.New(log),
 		})
 		require.NoError(t, err)
-		tel := fixture.Observing(t, telemetry.Config{Registerer: prometheus.NewRegistry(), Logger: slog.New(log)})
+		tel := scrape.Into(t, telemetry.Config{Registerer: prometheus.NewRegistry(), Logger: slog.New(log)})
 		s := fixture.Stack(t, seawall.Config{Store: both, Observer: tel}, fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 2))
 		began, failures := time.Now(), 0
 		for time.Since(began) < 10*time.Second {

@@ -19,6 +19,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/flags"
 	"github.com/seawall-go/seawall/internal/fixture"
+	"github.com/seawall-go/seawall/internal/scrape"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 )
@@ -55,7 +56,7 @@ func (w *wrapper) Lapsed() uint64 { return w.lapsed }
 func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Request) {
 	t.Helper()
 	m, w := fixture.Memory(t, nil), fixture.Workers(t, 4)
-	tel := fixture.Observing(t, telemetry.Config{
+	tel := scrape.Into(t, telemetry.Config{
 		Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), DenyCache: &wrapper{}, Breaker: &wrapper{}, Leases: &wrapper{}, Logger: discard(),
 	})
 	identify := fixture.Hasher(t).ByAPIKey(identity.APIKey{})
@@ -71,8 +72,8 @@ func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Reques
 func TestGauges(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	m, w := fixture.Memory(t, nil), fixture.Workers(t, 4)
-	fixture.Observing(t, telemetry.Config{Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t)})
-	value := func(name string) float64 { return fixture.Series(t, reg, name)[""] }
+	scrape.Into(t, telemetry.Config{Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t)})
+	value := func(name string) float64 { return scrape.Series(t, reg, name)[""] }
 	assert.Zero(t, value("seawall_fleet_capacity"), "nobody has announced workers")
 	assert.Equal(t, 1.0, value("seawall_instances"))
 	assert.Equal(t, 7.0, value("seawall_flag_errors_total"))
@@ -83,7 +84,7 @@ func TestGauges(t *testing.T) {
 	assert.Equal(t, 8.0, value("seawall_fleet_capacity"))
 	assert.Equal(t, 2.0, value("seawall_fleet_used"))
 	assert.Equal(t, 0.5, value("seawall_worker_utilization"))
-	assert.Equal(t, map[string]float64{"test": 0, "read": 0, "write": 0, "critical": 0}, fixture.Series(t, reg, "seawall_shed_level"))
+	assert.Equal(t, map[string]float64{"test": 0, "read": 0, "write": 0, "critical": 0}, scrape.Series(t, reg, "seawall_shed_level"))
 	a.Done(context.Background())
 	b.Done(context.Background())
 	assert.Zero(t, value("seawall_fleet_used"))
@@ -93,8 +94,8 @@ func TestGauges(t *testing.T) {
 func TestWhatWrapsTheStoreIsExported(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	w := &wrapper{saved: 41, lapsed: 3}
-	fixture.Observing(t, telemetry.Config{Registerer: reg, DenyCache: w, Breaker: w, Leases: w})
-	value := func(name string) float64 { return fixture.Series(t, reg, name)[""] }
+	scrape.Into(t, telemetry.Config{Registerer: reg, DenyCache: w, Breaker: w, Leases: w})
+	value := func(name string) float64 { return scrape.Series(t, reg, name)[""] }
 	assert.Equal(t, 41.0, value("seawall_deny_cache_saved_total"))
 	assert.Equal(t, 3.0, value("seawall_leases_lapsed_total"))
 	assert.Zero(t, value("seawall_breaker_state"))
@@ -103,7 +104,7 @@ func TestWhatWrapsTheStoreIsExported(t *testing.T) {
 	assert.Equal(t, 1.0, value("seawall_breaker_state"))
 
 	without := prometheus.NewPedanticRegistry()
-	fixture.Observing(t, telemetry.Config{Registerer: without})
+	scrape.Into(t, telemetry.Config{Registerer: without})
 	n, err := testutil.GatherAndCount(without, "seawall_deny_cache_saved_total", "seawall_breaker_state", "seawall_leases_lapsed_total")
 	require.NoError(t, err)
 	assert.Zero(t, n)
@@ -114,7 +115,7 @@ func TestNewTelemetryRefusesWhatCannotWork(t *testing.T) {
 	require.ErrorContains(t, err, "Registerer")
 
 	reg := prometheus.NewPedanticRegistry()
-	fixture.Observing(t, telemetry.Config{Registerer: reg})
+	scrape.Into(t, telemetry.Config{Registerer: reg})
 	_, err = telemetry.New(telemetry.Config{Registerer: reg})
 	var already prometheus.AlreadyRegisteredError
 	require.ErrorAs(t, err, &already)
@@ -131,14 +132,14 @@ func TestAFailedNewTelemetryLeavesNothingRegistered(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
 	cfg.Fleet = nil
-	fixture.Observing(t, cfg)
+	scrape.Into(t, cfg)
 }
 
 func TestTheStoreHasAName(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	tel := fixture.Observing(t, telemetry.Config{Registerer: reg, StoreName: "memory"})
+	tel := scrape.Into(t, telemetry.Config{Registerer: reg, StoreName: "memory"})
 	get(behind(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: tel}, fixture.Slots(t, 1)))
-	assert.Equal(t, map[string]float64{"memory": 1}, fixture.Series(t, reg, "seawall_store_duration_seconds"))
+	assert.Equal(t, map[string]float64{"memory": 1}, scrape.Series(t, reg, "seawall_store_duration_seconds"))
 }
 
 func TestNoCallerIsInTheScrape(t *testing.T) {
@@ -164,7 +165,7 @@ func TestNoCallerIsInTheScrape(t *testing.T) {
 
 func TestDurationsHaveBucketsWhereDecisionsAre(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	tel := fixture.Observing(t, telemetry.Config{Registerer: reg})
+	tel := scrape.Into(t, telemetry.Config{Registerer: reg})
 	tel.Decided(t.Context(), nil, seawall.Event{Layer: "ratelimit", Policy: "api", Took: 30 * time.Microsecond})
 	scrape := get(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})).Body.String()
 	assert.Contains(t, scrape, `seawall_decision_duration_seconds_bucket{layer="ratelimit",le="2e-05"} 0`)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/fixture"
+	"github.com/seawall-go/seawall/internal/scrape"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
@@ -43,7 +44,7 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 func TestAtMostOneLineASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &lines{}
-		tel := fixture.Observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
+		tel := scrape.Into(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
 		failure := errors.New("gone")
 		fail := func(times int) {
 			for range times {
@@ -73,7 +74,7 @@ func TestAtMostOneLineASecond(t *testing.T) {
 func TestOneLineASecondForAllGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &lines{}
-		tel := fixture.Observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
+		tel := scrape.Into(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
 		for range 8 {
 			go func() {
 				for range 100 {
@@ -93,7 +94,7 @@ func TestOneLineASecondForAllGoroutines(t *testing.T) {
 
 func TestASuccessLogsNothing(t *testing.T) {
 	log := &lines{}
-	tel := fixture.Observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
+	tel := scrape.Into(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
 	e := behind(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: tel}, fixture.Rate(t, fixture.Policy("api", 1)), fixture.Slots(t, 1))
 	get(e)
 	get(e) // a refusal is no failure

@@ -16,13 +16,14 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/fixture"
+	"github.com/seawall-go/seawall/internal/scrape"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 )
 
 // counted is series without those that are zero.
 func counted(t *testing.T, g prometheus.Gatherer, name string) map[string]float64 {
 	t.Helper()
-	all := fixture.Series(t, g, name)
+	all := scrape.Series(t, g, name)
 	for labels, n := range all {
 		if n == 0 {
 			delete(all, labels)
@@ -71,7 +72,7 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			reg := prometheus.NewPedanticRegistry()
 			e := behind(t, seawall.Config{
-				Store: fixture.Memory(t, nil), Modes: c.modes, Observer: fixture.Observing(t, telemetry.Config{Registerer: reg}),
+				Store: fixture.Memory(t, nil), Modes: c.modes, Observer: scrape.Into(t, telemetry.Config{Registerer: reg}),
 			}, fixture.Rate(t, fixture.Policy("api", 2)), fixture.Slots(t, 5), fixture.Fleet(t, 5), fixture.Workers(t, 5))
 			for range 5 {
 				get(e)
@@ -86,7 +87,7 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 			assert.Equal(t, want, counted(t, reg, "seawall_decisions_total"))
 			assert.Equal(t, perLayer, counted(t, reg, "seawall_decision_duration_seconds"))
 			assert.Empty(t, counted(t, reg, "seawall_fallback_total"))
-			for labels, n := range fixture.Series(t, reg, "seawall_inflight") {
+			for labels, n := range scrape.Series(t, reg, "seawall_inflight") {
 				assert.Zero(t, n, labels)
 			}
 		})
@@ -95,16 +96,16 @@ func TestDecisionsOfScriptedRequests(t *testing.T) {
 
 func TestInflightWhileAHandlerRuns(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: fixture.Observing(t, telemetry.Config{Registerer: reg})},
+	s := fixture.Stack(t, seawall.Config{Store: fixture.Memory(t, nil), Observer: scrape.Into(t, telemetry.Config{Registerer: reg})},
 		fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 2), fixture.Fleet(t, 2), fixture.Workers(t, 2))
 	e := echo.New()
 	e.Use(mounted(t, s, nil))
 	e.GET("/", func(echo.Context) error {
-		assert.Equal(t, map[string]float64{"concurrency": 1, "fleetshed": 1, "workershed": 1}, fixture.Series(t, reg, "seawall_inflight"))
+		assert.Equal(t, map[string]float64{"concurrency": 1, "fleetshed": 1, "workershed": 1}, scrape.Series(t, reg, "seawall_inflight"))
 		panic("boom")
 	})
 	assert.Panics(t, func() { get(e) })
-	assert.Equal(t, map[string]float64{"concurrency": 0, "fleetshed": 0, "workershed": 0}, fixture.Series(t, reg, "seawall_inflight"))
+	assert.Equal(t, map[string]float64{"concurrency": 0, "fleetshed": 0, "workershed": 0}, scrape.Series(t, reg, "seawall_inflight"))
 }
 
 // because is an error with a reason.
@@ -136,7 +137,7 @@ func TestFallbackIsCountedByReason(t *testing.T) {
 		{because(""), "error"},
 	} {
 		reg := prometheus.NewPedanticRegistry()
-		cfg := seawall.Config{Store: fixture.Broken{Err: c.err}, Observer: fixture.Observing(t, telemetry.Config{Registerer: reg, Logger: discard()})}
+		cfg := seawall.Config{Store: fixture.Broken{Err: c.err}, Observer: scrape.Into(t, telemetry.Config{Registerer: reg, Logger: discard()})}
 		e := behind(t, cfg, fixture.Rate(t, fixture.Policy("api", 1), closed), fixture.Slots(t, 1))
 		assert.Equal(t, http.StatusServiceUnavailable, get(e).Code)
 		cfg.Modes = seawall.Fixed{"ratelimit": seawall.LogOnly}
@@ -146,8 +147,8 @@ func TestFallbackIsCountedByReason(t *testing.T) {
 			"ratelimit denied login " + c.reason:        1,
 			"concurrency allowed in-flight " + c.reason: 1,
 			"ratelimit would_deny login " + c.reason:    1,
-		}, fixture.Series(t, reg, "seawall_fallback_total"))
-		assert.Equal(t, map[string]float64{"store": 2}, fixture.Series(t, reg, "seawall_store_duration_seconds"))
+		}, scrape.Series(t, reg, "seawall_fallback_total"))
+		assert.Equal(t, map[string]float64{"store": 2}, scrape.Series(t, reg, "seawall_store_duration_seconds"))
 	}
 }
 
@@ -189,7 +190,7 @@ func TestMetricsAreLintedAndComplete(t *testing.T) {
 
 func TestOneTelemetryServesStacksConcurrently(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	cfg := seawall.Config{Store: fixture.Memory(t, nil), Observer: fixture.Observing(t, telemetry.Config{Registerer: reg})}
+	cfg := seawall.Config{Store: fixture.Memory(t, nil), Observer: scrape.Into(t, telemetry.Config{Registerer: reg})}
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		e := behind(t, cfg, fixture.Rate(t, fixture.Policy(name, 1000)), fixture.Slots(t, 1000))

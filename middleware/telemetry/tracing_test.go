@@ -17,6 +17,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/fixture"
+	"github.com/seawall-go/seawall/internal/scrape"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 )
@@ -26,7 +27,7 @@ func traced(t *testing.T, sampler sdktrace.Sampler, cfg seawall.Config, layers .
 	t.Helper()
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter), sdktrace.WithSampler(sampler))
-	cfg.Observer = fixture.Observing(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: discard()})
+	cfg.Observer = scrape.Into(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: discard()})
 	server := func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			ctx, span := provider.Tracer("server").Start(c.Request().Context(), "GET /", trace.WithSpanKind(trace.SpanKindServer))
@@ -117,7 +118,7 @@ func TestWithoutARecordingSpanNothingIsTraced(t *testing.T) {
 	assert.Equal(t, 1, started, "the server's own")
 	reg := prometheus.NewPedanticRegistry()
 	e := behind(t, seawall.Config{
-		Store: fixture.Memory(t, nil), Observer: fixture.Observing(t, telemetry.Config{Registerer: reg}),
+		Store: fixture.Memory(t, nil), Observer: scrape.Into(t, telemetry.Config{Registerer: reg}),
 	}, fixture.Rate(t, fixture.Policy("api", 1)))
 	assert.Equal(t, http.StatusOK, get(e).Code, "no tracer at all")
 }

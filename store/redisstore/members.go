@@ -154,7 +154,7 @@ func (s *Store) announce(ctx context.Context, workers, used, seen int64, here bo
 	if reply[0] == 0 && here {
 		return seawall.Fleet{}, false, &callError{reason: "timeout", err: errors.New("the heartbeat ran too late"), unsent: true}
 	}
-	s.secret.adopt(secret)
+	s.adopt(secret)
 	return seawall.Fleet{Instances: reply[0], Index: reply[4], Capacity: reply[1], Used: reply[2]}, reply[3] == 1, nil
 }
 
