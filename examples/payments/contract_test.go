@@ -115,14 +115,17 @@ func TestTwoInstancesShareOneRedis(t *testing.T) {
 	t.Run("a caller's bucket", func(t *testing.T) {
 		args := []string{"-redis", url, "-rate", "0.01"}
 		both := []*instance{start(t, args...), start(t, args...)}
-		fallbacks := 0.0
 		answers := parallel(40, func(k int) answer { return both[k%2].get(t, "/v1/charges", "sk_live_bucket") })
-		for _, i := range both {
-			fallbacks += i.metric(t, "seawall_fallback_total", `layer="ratelimit"`)
+		// On a busy machine answers may be late; then an instance decides by its share, as near as it can.
+		alone := func(outcome string) (n float64) {
+			for _, i := range both {
+				n += i.metric(t, "seawall_fallback_total", `layer="ratelimit"`, `outcome="`+outcome+`"`)
+			}
+			return n
 		}
 		n := codes(answers)
-		assert.GreaterOrEqual(t, n[200], 20)
-		assert.LessOrEqual(t, n[200], 20+int(fallbacks))
+		assert.GreaterOrEqual(t, float64(n[200]), 20-alone("denied"))
+		assert.LessOrEqual(t, float64(n[200]), 20+alone("allowed"))
 	})
 
 	t.Run("its in-flight cap", func(t *testing.T) {
