@@ -121,14 +121,11 @@ func answered(c echo.Context, err error, otherwise func() error) error {
 // registered tells which routes there are; "*" is any method.
 func registered(e *echo.Echo) func(method, pattern string) bool {
 	return func(method, pattern string) bool {
+		routes := e.Routes()
 		for _, router := range e.Routers() {
-			for _, r := range router.Routes() {
-				if r.Path == pattern && (method == r.Method || method == "*") {
-					return true
-				}
-			}
+			routes = append(routes, router.Routes()...)
 		}
-		return slices.ContainsFunc(e.Routes(), func(r *echo.Route) bool {
+		return slices.ContainsFunc(routes, func(r *echo.Route) bool {
 			return r.Path == pattern && (method == r.Method || method == "*")
 		})
 	}

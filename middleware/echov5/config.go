@@ -23,8 +23,8 @@ type Config struct {
 	// Echo's RealIP: behind a proxy, set Echo.IPExtractor, or all clients are one.
 	Identify identity.Identify
 	// Tiers says how important the requests of a route are, by "METHOD /pattern" as registered with Echo, such as
-	// "POST /v1/charges"; the method "*" is all others. What is not in it goes by method: GET, HEAD and OPTIONS are reads, everything else is a write. HEAD goes as GET
-	// of the same route.
+	// "POST /v1/charges"; the method "*" is all others. What is not in it goes by method: GET, HEAD and OPTIONS are reads,
+	// everything else is a write. HEAD goes as GET of the same route.
 	Tiers map[string]seawall.Tier
 	// Classify may change what Tiers or the method says, for what a table cannot tell; nil leaves it. It must not ask a
 	// header that any client can send. A key of test mode counts, whatever it says.

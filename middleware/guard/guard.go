@@ -22,8 +22,8 @@ type Config struct {
 	// Identify says who asks; nil is identity.Hasher.ByAddress by the secret that the stack's store shares.
 	Identify identity.Identify
 	// Tiers says how important the requests of a route are, by "METHOD /pattern" as registered with the router, such as
-	// "POST /v1/charges"; the method "*" is all others. What is not in it goes by method: GET, HEAD and OPTIONS are reads, everything else is a write. HEAD goes as GET
-	// of the same route.
+	// "POST /v1/charges"; the method "*" is all others. What is not in it goes by method: GET, HEAD and OPTIONS are reads,
+	// everything else is a write. HEAD goes as GET of the same route.
 	Tiers map[string]seawall.Tier
 	// Classify may change what Tiers or the method says, for what a table cannot tell; nil leaves it. It must not ask a
 	// header that any client can send. A key of test mode counts, whatever it says.
@@ -121,7 +121,7 @@ func (g *Guard) Enter(p *Passage, c identity.Call, earlier *seawall.Request) (*R
 // identified classifies a request and says who asks. If the application's part in it panics, the request goes on as one of
 // its client address.
 func (g *Guard) identified(c identity.Call, r *seawall.Request) (err error) {
-	var tier seawall.Tier
+	tier := r.Tier
 	defer func() {
 		if v := recover(); v != nil {
 			if v == http.ErrAbortHandler { //nolint:errorlint // a panic's value
@@ -131,7 +131,6 @@ func (g *Guard) identified(c identity.Call, r *seawall.Request) (err error) {
 			err = g.anonymous(c, r, tier)
 		}
 	}()
-	tier = r.Tier
 	if g.classify != nil {
 		r.Tier = g.classify(c, r.Tier)
 	}

@@ -42,7 +42,7 @@ func (p *Passage) Hold(w http.ResponseWriter) http.ResponseWriter {
 // that it has taken over is closed.
 func (p *Passage) Done() {
 	switch {
-	case p.admission == nil: // it was not identified, or every layer is off
+	case p.admission == nil: // it was not identified, or everything is off
 	case p.tenure != nil:
 		p.admission.Return()
 		p.tenure.leave()

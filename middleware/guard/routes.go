@@ -19,7 +19,7 @@ func tiersOf(of map[string]seawall.Tier) (identity.Routes[seawall.Tier], error) 
 
 // HealthProbe tells whether a request is a probe of Kubernetes' kind: GET or HEAD on a registered route /healthz, /livez
 // or /readyz. A probe that is refused has an instance taken away just when it is needed, so adapters skip them unless
-// told what to skip.
+// told to count them.
 func HealthProbe(method, route string) bool {
 	switch route {
 	case "/healthz", "/livez", "/readyz":

@@ -31,8 +31,8 @@ func ipv4(addr netip.Addr) netip.Addr {
 	return netip.AddrFrom4([4]byte(all[12:]))
 }
 
-// Address returns what tells clients apart of an address: an IPv4 address as it is, also if it is mapped or translated into IPv6, and
-// of an IPv6 address its prefix, such as "2001:db8:1:2::/64". Ports and zones are left out. What is no address is
+// Address returns what tells clients apart of an address: an IPv4 address as it is, also if it is mapped or translated
+// into IPv6, and of an IPv6 address its prefix, such as "2001:db8:1:2::/64". Ports and zones are left out. What is no address is
 // returned as it is.
 func (h *Hasher) Address(text string) string {
 	host := text

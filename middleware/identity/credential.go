@@ -15,8 +15,14 @@ type Credential func(c Call) []string
 // Bearer is the bearer token of the Authorization header. It ends at the first space.
 func Bearer(c Call) (tokens []string) {
 	for _, v := range c.Request().Header["Authorization"] {
-		if fields := strings.Fields(v); len(fields) > 1 && strings.EqualFold(fields[0], "bearer") {
-			tokens = append(tokens, fields[1])
+		bearer := false
+		for field := range strings.FieldsSeq(v) {
+			if bearer {
+				tokens = append(tokens, field)
+			}
+			if bearer = !bearer && strings.EqualFold(field, "bearer"); !bearer {
+				break
+			}
 		}
 	}
 	return tokens

@@ -75,13 +75,12 @@ func (h *Hasher) WithLogin(base Identify, l Login) (Identify, error) {
 		}
 		// Before the body is waited for: a framework may have taken its context back by then.
 		req, control, address := c.Request(), http.NewResponseController(c.Response()), h.Address(c.Address())
+		account := ""
 		page, err := l.asksForThePage(req)
-		if page || err != nil {
-			r.More = append([]seawall.Key{noAccount}, r.More...)
-			return err
+		if !page && err == nil {
+			account, err = l.account(req, control)
 		}
-		account, err := l.account(req, control)
-		if err != nil {
+		if page || err != nil {
 			r.More = append([]seawall.Key{noAccount}, r.More...)
 			return err
 		}
