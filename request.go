@@ -43,6 +43,9 @@ type Request struct {
 	// Plan is the plan that the caller has, for policies that do not say otherwise: see ratelimit.Policy and
 	// concurrency.Policy. Empty is the ordinary one.
 	Plan string
+	// Name is what the application calls the caller in front of its own people: it appears in reports, and nowhere else.
+	// Empty is none.
+	Name string
 	// Authenticated tells whether Key stands for a caller whose identity was verified.
 	Authenticated bool
 

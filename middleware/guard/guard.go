@@ -139,7 +139,7 @@ func (g *Guard) identified(c identity.Call, r *seawall.Request) (err error) {
 
 // anonymous has nothing but a client address. If the application's part in that panics too, not even this.
 func (g *Guard) anonymous(c identity.Call, r *seawall.Request, tier seawall.Tier) error {
-	r.Key, r.More, r.Tier, r.Cost, r.Plan, r.Authenticated = seawall.Key{}, nil, tier, 0, "", false
+	r.Key, r.More, r.Tier, r.Cost, r.Plan, r.Name, r.Authenticated = seawall.Key{}, nil, tier, 0, "", "", false
 	defer func() { _ = recover() }()
 	return g.byAddress(c, r)
 }

@@ -67,6 +67,8 @@ type APIKey struct {
 	// Test tells which keys are for trying things out: their requests are of the tier seawall.TestMode, on every route.
 	// Nil is none.
 	Test func(key string) bool
+	// Name returns seawall.Request.Name of a key's caller, which must not tell the key; nil is none.
+	Name func(c Call, key string) string
 }
 
 // ByAPIKey identifies callers by their API key, and those without one by their address. Each key has quotas of its own: to
@@ -84,6 +86,9 @@ func (h *Hasher) ByAPIKey(cfg APIKey) Identify {
 		r.Key, r.Authenticated = h.Key("key", key), cfg.Verify != nil
 		if cfg.Test != nil && cfg.Test(key) {
 			r.Tier = seawall.TestMode
+		}
+		if cfg.Name != nil {
+			r.Name = cfg.Name(c, key)
 		}
 		return nil
 	}
@@ -127,6 +132,8 @@ type Principal struct {
 	ID string
 	// Plan is seawall.Request.Plan.
 	Plan string
+	// Name is seawall.Request.Name.
+	Name string
 	// Test tells that it is only trying things out: seawall.TestMode.
 	Test bool
 }
@@ -139,7 +146,7 @@ func (h *Hasher) ByPrincipal(principal func(c Call) Principal) Identify {
 			r.Key = h.addressKey(c)
 			return nil
 		}
-		r.Key, r.Plan, r.Authenticated = h.Key("user", p.ID), p.Plan, true
+		r.Key, r.Plan, r.Name, r.Authenticated = h.Key("user", p.ID), p.Plan, p.Name, true
 		if p.Test {
 			r.Tier = seawall.TestMode
 		}

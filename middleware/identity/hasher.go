@@ -106,6 +106,9 @@ func (h *Hasher) Key(kind string, parts ...string) seawall.Key {
 	return h.current().key(kind, parts)
 }
 
+// CallerID is what people call the caller of a key: see [seawall.Secret.CallerID]. It is keyed by the same secret.
+func (h *Hasher) CallerID(k seawall.Key) string { return h.current().secret.CallerID(k) }
+
 // current is keyed by the secret that counts now.
 func (h *Hasher) current() *keyed {
 	switch {
