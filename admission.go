@@ -155,7 +155,7 @@ func (a *Admission) observe(ctx context.Context) {
 			e.Took = a.entered
 		}
 		if p.decisive >= 0 {
-			e.Result = a.results[p.decisive]
+			e.Check, e.Result = &a.checks[p.decisive], a.results[p.decisive]
 			e.Policy = a.checks[p.decisive].Limit.policy
 			if a.checks[p.decisive].Advisory {
 				e.Mode = LogOnly
@@ -167,6 +167,7 @@ func (a *Admission) observe(ctx context.Context) {
 		}
 		a.stack.observer.Decided(ctx, a.request, e)
 	}
+	a.stack.observer.Checked(a.request, a.checks, a.results)
 }
 
 // leased tells whether the part took a lease.

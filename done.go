@@ -16,7 +16,13 @@ func (a *Admission) Done(ctx context.Context) {
 		a.Return()
 	}
 	a.leave()
+	a.finish()
 	a.release(ctx)
+}
+
+func (a *Admission) finish() {
+	defer a.guard("observer")
+	a.stack.observer.Finished(a.request, a.checks, a.results)
 }
 
 // Return tells that the handler has returned, but goes on with what the request holds, such as a connection that it has

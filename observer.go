@@ -36,10 +36,46 @@ type Event struct {
 	Layer, Policy string
 	Mode          Mode
 	Outcome       Outcome
-	// Result is the answer behind the outcome; zero if the layer was skipped unasked.
+	// Check is the question that the outcome is reported with, and Result the answer; nil and zero if the layer was
+	// skipped. Check must not be changed or kept. A local layer's has no Rule.
+	Check  *Check
 	Result Result
 	// Took is the time from the start of the decision to the layer's part in it.
 	Took time.Duration
+}
+
+// Source is who gave an answer.
+type Source uint8
+
+// The sources.
+const (
+	SourceStore     Source = iota // the store
+	SourceLocal                   // this instance: a local layer, or whoever answers when the store cannot be asked
+	SourceDenyCache               // a wrapper of the store, which repeats what the store said: see Result.Repeated
+)
+
+// String returns "store", "local" or "deny cache".
+func (s Source) String() string {
+	switch s {
+	case SourceStore:
+		return "store"
+	case SourceLocal:
+		return "local"
+	case SourceDenyCache:
+		return "deny cache"
+	}
+	return "unknown"
+}
+
+// Source tells who gave the answer behind the outcome. It makes no sense of a layer that was skipped.
+func (e *Event) Source() Source {
+	switch {
+	case e.Check == nil || e.Check.Rule == nil || e.Result.Fallback:
+		return SourceLocal
+	case e.Result.Repeated:
+		return SourceDenyCache
+	}
+	return SourceStore
 }
 
 // Observer is told what happens. Its methods are called on the request's goroutine: they must be fast, and
@@ -47,6 +83,11 @@ type Event struct {
 type Observer interface {
 	// Decided is called once per request and layer that took part.
 	Decided(ctx context.Context, r *Request, e Event)
+	// Checked is called once per request, after Decided, with all that was asked of local layers and the store, and the
+	// answers as far as there are any, in the same order. They must not be changed or kept.
+	Checked(r *Request, checks []Check, results []Result)
+	// Finished is called with the same when the request is done.
+	Finished(r *Request, checks []Check, results []Result)
 	// Fallback is called once per check that was decided without the store. reason is one of a small set.
 	Fallback(limit *Limit, outcome Outcome, reason string)
 	// Asking is called before the store is asked; the function it returns, if any, afterwards.
@@ -62,6 +103,12 @@ type NopObserver struct{}
 
 // Decided implements Observer.
 func (NopObserver) Decided(context.Context, *Request, Event) {}
+
+// Checked implements Observer.
+func (NopObserver) Checked(*Request, []Check, []Result) {}
+
+// Finished implements Observer.
+func (NopObserver) Finished(*Request, []Check, []Result) {}
 
 // Fallback implements Observer.
 func (NopObserver) Fallback(*Limit, Outcome, string) {}

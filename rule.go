@@ -144,6 +144,14 @@ func (c *Check) Lease() (l Lease, ok bool) {
 	return Lease{Limit: c.Limit, Rule: h, Key: c.Key, Cost: c.Cost, ID: c.ID}, ok && c.Op == Spend
 }
 
+// Caller returns whom the check is about: its own key, or that of r where all callers share one.
+func (c *Check) Caller(r *Request) Key {
+	if c.Key.IsZero() || c.Key.text == fleetText {
+		return r.Key
+	}
+	return c.Key
+}
+
 // FailsClosed tells whether the check refuses its request if the store cannot be asked.
 func (c *Check) FailsClosed() bool { return !c.Advisory && c.Limit.onFailure == FailClosed }
 
@@ -161,6 +169,8 @@ type Result struct {
 	Last bool
 	// Fallback tells that the shared store did not decide, and that the numbers are no caller's business.
 	Fallback bool
+	// Repeated tells that the answer is an earlier one, which a wrapper of the store knows to hold still.
+	Repeated bool
 	// Limit is the most that fits, in units of cost.
 	Limit int64
 	// Remaining is what would still fit now, at least 0.

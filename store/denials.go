@@ -152,7 +152,7 @@ func (d *denials) answer(e *denialEntry, c *seawall.Check, now time.Duration) (r
 			continue
 		}
 		res = one.result
-		res.RetryAfter = wait
+		res.RetryAfter, res.Repeated = wait, true
 		since := max(0, now-one.asked.at).Truncate(time.Microsecond)
 		for _, left := range []*time.Duration{&res.RetryAfter, &res.NextAfter, &res.ResetAfter} {
 			if *left > 0 {

@@ -57,7 +57,8 @@ func newDenying(tb testing.TB, cfg store.DenyCacheConfig) *denying {
 	return d
 }
 
-// ask applies the checks and returns the results, and whether the store was asked for them.
+// ask applies the checks and returns the results, and whether the store was asked for them. That a denial says whether it
+// is a repeated one is asserted, and then left out, so that the results can be compared with the store's.
 func (d *denying) ask(tb testing.TB, checks ...seawall.Check) (results []seawall.Result, asked bool) {
 	tb.Helper()
 	calls, saved := d.calls(), d.Saved()
@@ -65,7 +66,14 @@ func (d *denying) ask(tb testing.TB, checks ...seawall.Check) (results []seawall
 	require.NoError(tb, err)
 	require.Len(tb, results, len(checks))
 	require.EqualValues(tb, 1, uint64(d.calls()-calls)+d.Saved()-saved, "asked or saved")
-	return results, d.calls() > calls
+	asked = d.calls() > calls
+	for i := range results {
+		_, constant := checks[i].Rule.(seawall.Constant)
+		denies := !results[i].Admitted && !constant
+		require.Equal(tb, denies && !asked, results[i].Repeated)
+		results[i].Repeated = false
+	}
+	return results, asked
 }
 
 // exhaust spends n units of a check's limit, and has the next be denied.

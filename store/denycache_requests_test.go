@@ -34,6 +34,7 @@ func exhaustedAnd(t *testing.T) (d *denying, told seawall.Result, api, open, slo
 
 func TestOneDenialAnswersTheRequest(t *testing.T) {
 	d, told, api, open, slot := exhaustedAnd(t)
+	told.Repeated = true
 	counted := api
 	counted.Limit, counted.CountOnly = open.Limit, true
 	for _, c := range []struct {

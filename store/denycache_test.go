@@ -66,6 +66,7 @@ func TestADenialHoldsUntilItsRetryAfter(t *testing.T) {
 		apply := func() seawall.Result {
 			results, err := c.Apply(t.Context(), nil, []seawall.Check{check})
 			require.NoError(t, err)
+			results[0].Repeated = false
 			return results[0]
 		}
 		require.True(t, apply().Committed)

@@ -37,22 +37,26 @@ type Config struct {
 	Breaker   interface{ Open() bool }
 	// Leases, where given, is exported, too: a redisstore.Store.
 	Leases interface{ Lapsed() uint64 }
-	// Logger is told what goes wrong, at most once a second; nil is slog.Default().
+	// CallerID names callers in the log of refusals: identity.Hasher.CallerID. Nil leaves them out.
+	CallerID func(seawall.Key) string
+	// Logger is told what goes wrong, at most once a second, and, at level Info, why requests are or would be refused: one
+	// each second of every policy and mode at most. Nil is slog.Default().
 	Logger *slog.Logger
 }
 
-// Telemetry is a seawall.Observer that counts in Prometheus, sets attributes on the current span, and spans
-// the store call. No caller's key appears in any of them. It is safe for concurrent use.
+// Telemetry is a seawall.Observer that counts in Prometheus, sets attributes on the current span, spans
+// the store call, and explains refusals. No caller's key appears in any of it. It is safe for concurrent use.
 type Telemetry struct {
+	seawall.NopObserver
 	decisions *prometheus.CounterVec
 	fallbacks *prometheus.CounterVec
 	took      *prometheus.HistogramVec
 	inflight  *prometheus.GaugeVec
 	store     prometheus.Observer
 	log       *slog.Logger
+	callerID  func(seawall.Key) string
 	started   time.Time
-	nextLog   atomic.Int64 // nanoseconds since started, which no setting of the wall clock changes
-	unlogged  atomic.Int64
+	failures  sampler
 
 	mu       sync.Mutex
 	children atomic.Pointer[map[child]*counters] // replaced, never changed
@@ -65,6 +69,7 @@ type child struct{ layer, policy string }
 type counters struct {
 	byMode [2][4]prometheus.Counter // by mode and outcome; a mode has one kind of refusal
 	took   prometheus.Observer
+	logged [2]sampler // by mode
 }
 
 var _ seawall.Observer = (*Telemetry)(nil)
@@ -92,7 +97,7 @@ func New(cfg Config) (*Telemetry, error) {
 		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "seawall_inflight", Help: "Requests of this instance that hold a slot of the layer.",
 		}, []string{"layer"}),
-		log: cfg.Logger, started: time.Now(),
+		log: cfg.Logger, callerID: cfg.CallerID, started: time.Now(),
 	}
 	store := prometheus.NewHistogramVec(durations("seawall_store_duration_seconds",
 		"Time that decisions waited for the store."), []string{"store"})
@@ -203,7 +208,7 @@ func (t *Telemetry) counters(layer, policy string) *counters {
 }
 
 // Decided implements seawall.Observer.
-func (t *Telemetry) Decided(ctx context.Context, _ *seawall.Request, e seawall.Event) {
+func (t *Telemetry) Decided(ctx context.Context, r *seawall.Request, e seawall.Event) {
 	c := t.counters(e.Layer, e.Policy)
 	c.byMode[e.Mode][e.Outcome].Inc()
 	c.took.Observe(e.Took.Seconds())
@@ -213,6 +218,12 @@ func (t *Telemetry) Decided(ctx context.Context, _ *seawall.Request, e seawall.E
 			attribute.String("seawall."+e.Layer+".policy", e.Policy),
 			attribute.String("seawall."+e.Layer+".mode", e.Mode.String()),
 		)
+		if e.Outcome == seawall.Denied || e.Outcome == seawall.WouldDeny {
+			span.SetAttributes(whyAttributes(&e)...)
+		}
+	}
+	if e.Outcome == seawall.Denied || e.Outcome == seawall.WouldDeny {
+		t.logWhy(ctx, r, &e, &c.logged[e.Mode])
 	}
 }
 
@@ -267,10 +278,7 @@ func (t *Telemetry) Failed(what string, err error) {
 
 // logSampled logs at most once a second, with how many it kept back.
 func (t *Telemetry) logSampled(msg string, err error) {
-	now, next := time.Since(t.started), t.nextLog.Load()
-	if int64(now) < next || !t.nextLog.CompareAndSwap(next, int64(now+time.Second)) {
-		t.unlogged.Add(1)
-		return
+	if keptBack, ok := t.failures.take(time.Since(t.started)); ok {
+		t.log.Warn(msg, "reason", seawall.Reason(err), "error", err, "kept_back", keptBack)
 	}
-	t.log.Warn(msg, "reason", seawall.Reason(err), "error", err, "kept_back", t.unlogged.Swap(0))
 }
