@@ -15,16 +15,13 @@ import (
 	"github.com/seawall-go/seawall"
 )
 
-// console is a plain page of the layers, their modes and what they decided. Only this machine may see it.
+// console is a plain page of the layers, their modes and what they decided.
 func console(layers []seawall.Layer, modes seawall.Modes, metrics prometheus.Gatherer) echo.HandlerFunc {
 	gates := map[string]seawall.Gate{}
 	for _, l := range layers {
 		gates[l.Name()] = modes.Gate(l.Name(), "")
 	}
 	return func(c echo.Context) error {
-		if !loopback(c.Request()) {
-			return echo.ErrNotFound
-		}
 		counts, err := decisions(metrics)
 		if err != nil {
 			return err
@@ -42,6 +39,16 @@ func console(layers []seawall.Layer, modes seawall.Modes, metrics prometheus.Gat
 			return err
 		}
 		return c.String(http.StatusOK, b.String())
+	}
+}
+
+// forThisMachine shows a page to this machine only.
+func forThisMachine(page echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !loopback(c.Request()) {
+			return echo.ErrNotFound
+		}
+		return page(c)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/flags"
+	"github.com/seawall-go/seawall/middleware/report"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/memstore"
@@ -160,6 +161,10 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	if a.store, err = a.newStore(o); err != nil {
 		return nil, err
 	}
+	callers, err := newCallers(a.store)
+	if err != nil {
+		return nil, err
+	}
 	layers, worker, err := o.layers(a.flags.Scale)
 	if err != nil {
 		return nil, err
@@ -168,14 +173,20 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	observed := telemetry.Config{
 		Registerer: metrics, StoreName: a.store.String(), Fleet: a.store, Workers: worker, Flags: a.flags,
+		CallerID: callers.CallerID,
 	}
 	if o.redis != nil {
 		observed.Leases, observed.Breaker, observed.DenyCache = a.shared, a.failover, a.denyCache
 	}
-	observer, err := telemetry.New(observed)
+	metered, err := telemetry.New(observed)
 	if err != nil {
 		return nil, err
 	}
+	recorder, err := report.New(report.Config{CallerID: callers.CallerID, Fleet: a.store})
+	if err != nil {
+		return nil, err
+	}
+	observer := seawall.Observers(metered, recorder)
 	a.stack, err = seawall.New(seawall.Config{Store: a.store, Modes: a.flags, Observer: observer}, layers...)
 	if err != nil {
 		return nil, err
@@ -183,14 +194,15 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	if err := a.flags.Err(); err != nil { // the policies' flags are known only now
 		return nil, fmt.Errorf("flag -flags: %s: %w", o.flagsFile, err)
 	}
-	protect, err := o.protect(a.stack)
+	protect, err := protect(a.stack, callers)
 	if err != nil {
 		return nil, err
 	}
 	a.api = newAPI(protect)
 	a.api.GET("/healthz", health(a.store, time.Now()))
 	a.api.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
-	a.api.GET("/seawall/", console(layers, a.flags, metrics))
+	a.api.GET("/seawall/", forThisMachine(console(layers, a.flags, metrics)))
+	a.api.GET("/seawall/report", forThisMachine(echo.WrapHandler(recorder.Handler())))
 	return a, nil
 }
 

@@ -109,6 +109,11 @@ var rules = []rule{
 		why:     "metrics and traces are the same in every framework",
 	},
 	{
+		folder: "middleware/report", may: []string{"", "ratelimit"}, libs: stdOnly,
+		without: beyondLimiters,
+		why:     "who would be refused is the same in every framework, and no metric could tell",
+	},
+	{
 		folder: "middleware/nethttp", may: []string{"", "middleware/identity", "middleware/guard"}, libs: stdOnly,
 		without: beyondLimiters,
 		why:     whyAdapter,

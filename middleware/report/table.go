@@ -1,0 +1,96 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+)
+
+// Top returns the report with at most n callers of each policy.
+func (r Report) Top(n int) Report {
+	policies := make([]Policy, len(r.Policies))
+	copy(policies, r.Policies)
+	for i := range policies {
+		policies[i].cut(max(0, n))
+	}
+	r.Policies = policies
+	return r
+}
+
+// WriteTable writes the report as text for people.
+func (r Report) WriteTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "refusals from %s to %s UTC (%v), %s\n\n",
+		clock(r.Since), clock(r.Until), r.Until.Sub(r.Since).Round(time.Second), r.covers())
+	fmt.Fprintln(t, "LAYER\tPOLICY\tREQUESTS\tREFUSED\tWOULD REFUSE\tSHARE\tPEAK/S")
+	for i := range r.Policies {
+		p := &r.Policies[i]
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%d\n",
+			p.Layer, p.Name, p.Requests, p.Refused, p.WouldRefuse, share(p.refusals(), p.Requests), p.PeakPerSecond)
+	}
+	for i := range r.Policies {
+		if p := &r.Policies[i]; p.refusals() > 0 {
+			p.write(t)
+		}
+	}
+	return t.Flush()
+}
+
+// write writes where and whom a policy has refused.
+func (p *Policy) write(t *tabwriter.Writer) {
+	fmt.Fprintf(t, "\n%s:%s (%s), first %s, last %s\n", p.Layer, p.Name, p.Rule, clock(p.First), clock(p.Last))
+	fmt.Fprintln(t, "  ROUTE\tTIER\tREFUSED\tWOULD REFUSE")
+	for _, r := range p.Routes {
+		fmt.Fprintf(t, "  %s\t%s\t%d\t%d\n", cmp.Or(r.Route, "(unmatched)"), r.Tier, r.Refused, r.WouldRefuse)
+	}
+	if len(p.Callers) == 0 {
+		return
+	}
+	fmt.Fprintln(t, "\n  CALLER\tNAME\tREFUSED\tWOULD REFUSE\tOF THE LAST\tFIRST\tLAST\tPEAK/S\tLIMIT\tENOUGH")
+	for i := range p.Callers {
+		c := &p.Callers[i]
+		fmt.Fprintf(t, "  %s\t%s\t%d\t%d%s\t%d\t%s\t%s\t%d\t%s\t%s\n", c.ID, cmp.Or(c.Name, "-"), c.Refused, c.WouldRefuse,
+			uncertain(c.Error), c.Requests, clock(c.First), clock(c.Last), c.PeakPerSecond, number(c.Limit), number(c.Enough))
+	}
+	if p.UnlistedAtMost > 0 {
+		fmt.Fprintf(t, "  who is not listed has been refused %d times at most\n", p.UnlistedAtMost)
+	}
+}
+
+// covers says of how many instances the report is.
+func (r *Report) covers() string {
+	switch {
+	case r.Fleet > int64(len(r.Instances)):
+		return fmt.Sprintf("%d of %d instances: merge the others' for the whole", len(r.Instances), r.Fleet)
+	case len(r.Instances) == 1:
+		return "1 instance"
+	}
+	return fmt.Sprintf("%d instances", len(r.Instances))
+}
+
+// uncertain says how many more there may be.
+func uncertain(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (+%d at most)", n)
+}
+
+func number(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
+
+func share(part, whole int64) string {
+	if whole == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
+}
+
+// clock is a time as tables show it.
+func clock(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05") }
