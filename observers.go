@@ -1,12 +1,15 @@
 package seawall
 
-import "context"
+import (
+	"context"
+	"reflect"
+)
 
-// Observers is one Observer that tells all of the given ones, in order. Those that are nil are left out.
+// Observers is one Observer that tells all of the given ones, in order. Those that are nil are left out, nil pointers too.
 func Observers(all ...Observer) Observer {
 	var some observers
 	for _, o := range all {
-		if o != nil {
+		if v := reflect.ValueOf(o); o != nil && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 			some = append(some, o)
 		}
 	}

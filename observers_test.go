@@ -79,6 +79,8 @@ func TestObserversOfNoneOrOne(t *testing.T) {
 	a, mute := thorough{name: "a", calls: &calls}, thorough{name: "m", calls: &calls, mute: true}
 	assert.Equal(t, a, seawall.Observers(nil, a, nil), "one is itself")
 	assert.Equal(t, seawall.NopObserver{}, seawall.Observers())
+	var unset *recorder
+	assert.Equal(t, seawall.NopObserver{}, seawall.Observers(unset), "what was not made is nobody")
 	assert.Nil(t, seawall.Observers(mute, mute).Asking(t.Context(), nil))
 	seawall.Observers(mute, a).Asking(t.Context(), nil)(nil)
 	assert.Equal(t, []string{"m asking", "m asking", "m asking", "a asking", "a asked"}, calls)

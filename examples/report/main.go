@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ const (
 	// patience is how long an instance may take to answer.
 	patience = 10 * time.Second
 	// maxReport is the most that is read of one report, in bytes.
-	maxReport = 64 << 20
+	maxReport = 16 << 20
 )
 
 func main() {
@@ -56,10 +57,14 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	}
 	var reports []report.Report
 	var failed []error
+	from := map[string]string{} // an instance's report
 	for _, name := range set.Args() {
 		r, err := read(ctx, name, in)
+		if err == nil {
+			err = already(r, from, shown(name))
+		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", name, err))
+			failed = append(failed, fmt.Errorf("%s: %w", shown(name), err))
 			continue
 		}
 		reports = append(reports, r)
@@ -73,6 +78,27 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		failed = append(failed, report.Merge(reports...).Top(*top).WriteTable(out))
 	}
 	return errors.Join(failed...)
+}
+
+// already tells if an instance of the report is in another one: behind a balancer, two requests may meet the same one.
+func already(r report.Report, from map[string]string, name string) error {
+	for _, i := range r.Instances {
+		if other, ok := from[i]; ok {
+			return fmt.Errorf("left out: instance %q is in the report of %s; want a URL that leads to one instance", i, other)
+		}
+	}
+	for _, i := range r.Instances {
+		from[i] = name
+	}
+	return nil
+}
+
+// shown is a name as it may be printed: without a URL's password.
+func shown(name string) string {
+	if u, err := url.Parse(name); err == nil {
+		return u.Redacted()
+	}
+	return name
 }
 
 // read returns the report that an instance, a file or standard input has.
@@ -91,16 +117,18 @@ func read(ctx context.Context, name string, in io.Reader) (report.Report, error)
 	return decode(file)
 }
 
-func fetch(ctx context.Context, url string) (report.Report, error) {
+func fetch(ctx context.Context, address string) (report.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return report.Report{}, err
 	}
 	req.Header.Set("Accept", "application/json")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return report.Report{}, failed.Err // without the URL, which the caller names
+	} else if err != nil {
 		return report.Report{}, err
 	}
 	defer resp.Body.Close()
@@ -112,7 +140,11 @@ func fetch(ctx context.Context, url string) (report.Report, error) {
 
 func decode(r io.Reader) (report.Report, error) {
 	var decoded report.Report
-	if err := json.NewDecoder(io.LimitReader(r, maxReport)).Decode(&decoded); err != nil {
+	text, err := io.ReadAll(io.LimitReader(r, maxReport))
+	if err == nil {
+		err = json.Unmarshal(text, &decoded)
+	}
+	if err != nil {
 		return decoded, fmt.Errorf("no report: %w", err)
 	}
 	if len(decoded.Instances) == 0 {

@@ -40,9 +40,9 @@ func TestOneReportOfAllInstances(t *testing.T) {
 	t.Parallel()
 	a, b := instance(t, 3), instance(t, 4)
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{a, b, b}, nil, &out))
+	require.ErrorContains(t, run(t.Context(), []string{a, b, b}, nil, &out), b+": left out: instance")
 	assert.Contains(t, out.String(), "2 instances\n")
-	assert.Regexp(t, `(?m)^ratelimit +api +7 +0 +7 +100.0% `, out.String())
+	assert.Regexp(t, `(?m)^ratelimit +api +enforce +7 +0 +7 +100.0% `, out.String())
 	assert.Contains(t, out.String(), "Acme")
 
 	out.Reset()
@@ -71,6 +71,11 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "nowhere.json: no such file")
 	require.ErrorContains(t, err, "-: no report: it names no instance")
 	assert.Contains(t, out.String(), "Acme", "the others are reported")
+
+	err = run(t.Context(), []string{strings.Replace(gone.URL, "://", "://me:hush@", 1), "http://me:hush@127.0.0.1:1/"}, nil, &out)
+	require.ErrorContains(t, err, "//me:xxxxx@127.0.0.1:1/: ")
+	require.NotContains(t, err.Error(), "hush")
+	require.ErrorContains(t, run(t.Context(), []string{"-"}, strings.NewReader(`{"instances":["a"]} {}`), &out), "no report")
 
 	require.ErrorContains(t, run(t.Context(), nil, nil, &out), "no reports; want")
 	require.ErrorContains(t, run(t.Context(), []string{"-top", "-1", a}, nil, &out), "flag -top: -1")

@@ -5,25 +5,37 @@
 // caller. [Recorder.Report] is what it has seen so far, as Go values that are also JSON and, by [Report.WriteTable], a
 // table; [Merge] makes one report of those of several instances, and [Recorder.Handler] serves one.
 //
+// # What is counted
+//
+// What the metrics count, too: a request at most once as refused and once as would be refused, by the first policy that
+// meant so; where a policy of the same layer refuses it in earnest, only that. Refusals of limits that fail closed while the
+// store is away are counted apart: no caller is to blame for them.
+//
 // # Top callers
 //
 // Callers are counted by the Space-Saving sketch (Metwally, Agrawal, El Abbadi 2005): however many there are, the memory
 // is that of [Config.Callers] of them per policy. For every caller listed, the true count is at most Count and at least
-// Count − Error; a caller who is not listed has at most UnlistedAtMost refusals, which is at most the policy's refusals
-// divided by Config.Callers. Both hold for merged reports, too (Agarwal et al., Mergeable Summaries, 2012), whose errors are
-// the sums. While there are no more callers than places, all counts are exact.
+// Count - Error; a caller who is not listed has at most UnlistedAtMost refusals, which of one instance is at most the
+// policy's refusals divided by Config.Callers. Merged reports keep both promises, with errors that are the sums (Agarwal et
+// al., Mergeable Summaries, 2012). While there are no more callers than places, all counts are exact.
 //
 // # How much would have been enough
 //
 // For every caller listed, Enough is the smallest burst, at the configured rate, that would have let all its requests
-// through since its first refusal; of a fixed window its limit, of a concurrency policy its cap. It is computed from two
-// numbers: what the store says that the caller has used, and what of the caller's requests was refused and therefore not
-// used, but would still be owed to a greater limit: it drains when what is used has drained. Requests that another limit
-// refuses, too, are left out, since no greater limit here would help them.
+// through since its first refusal or since its limit has changed; of a fixed window its limit, of a concurrency policy
+// without a queue its cap. It is computed from two numbers: what the store says that the caller has used, and what of the
+// caller's requests was refused and therefore not used, but would still be owed to a greater limit: it drains when what is
+// used has drained. Requests that another limit refuses, too, are left out, since no greater limit here would help them,
+// and so are those that were decided without the store. Of fixed windows a cost that can never fit counts by itself only.
 //
-// Of one instance that sees all of a caller's requests it is exact. Several instances each see a part: the sum of what
-// each has seen refused is exact as long as every one of them sees the caller more often than what it has used takes to
-// drain, and may be a little wrong otherwise. Sliding windows have no such number: it would need every request's time.
+// Of one instance that sees all of a caller's requests it is exact, as far as its answers arrive in order. Of several, each
+// sees a part of what is refused: Enough is at least what it should be for any one of them, and EnoughAtWorst takes the sum
+// of their worst moments, as if they had been one. The truth lies between them as long as every instance sees the caller
+// more often than what it has used takes to drain.
+//
+// It is a burst at the present rate. Whoever asks faster than that in the long run, which MEAN/S beside it tells, needs
+// another rate: the figure grows for as long as it goes on, and a table marks it. Sliding windows have no such number: it
+// would need the time of every request.
 //
 // # Who may read it
 //

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"time"
 
 	"github.com/seawall-go/seawall"
@@ -10,26 +11,49 @@ import (
 // shortfall finds the smallest limit that would have let all requests of a caller through. A greater limit would have
 // admitted what was refused, and its caller would owe that as well: excess, on top of what the store has counted as used.
 type shortfall struct {
-	rule   seawall.Rule
+	terms   terms
+	excess  int64         // refused, and not drained: of a bucket in nanoseconds, otherwise in units of cost
+	drains  time.Duration // when the store's state is that of a caller never seen, by the recorder's clock
+	enough  int64
+	atWorst int64 // as if another instance had had all of the limit used
+}
+
+// terms are what a rule allows. Rules of the same terms are one question, whoever made them.
+type terms struct {
+	kind   string
 	limit  int64
-	excess int64         // refused, and not drained: of a bucket in nanoseconds, otherwise in units of cost
-	drains time.Duration // when the store's state is that of a caller never seen, by the recorder's clock
-	enough int64
+	window time.Duration // zero where it does not matter, or changes by itself
+}
+
+func termsOf(rule seawall.Rule, limit int64) terms {
+	t := terms{kind: rule.Kind(), limit: limit}
+	if quota, ok := rule.(ratelimit.Rule); ok && t.kind != "window" {
+		t.window = quota.Window()
+	}
+	return t
+}
+
+// perSecond is the rate that is allowed in the long run; zero where there is none.
+func (t *terms) perSecond() float64 {
+	if t.window <= 0 {
+		return 0
+	}
+	return float64(t.limit) / t.window.Seconds()
 }
 
 // see takes in the answer to a request that no other limit refuses.
 func (s *shortfall) see(now time.Duration, c *seawall.Check, res *seawall.Result) {
-	if s.rule != c.Rule { // a limit that has changed is another question
-		*s = shortfall{rule: c.Rule, limit: res.Limit}
-	}
 	if res.Fallback {
 		return
 	}
-	switch c.Rule.Kind() {
+	if t := termsOf(c.Rule, res.Limit); t != s.terms {
+		*s = shortfall{terms: t}
+	}
+	switch s.terms.kind {
 	case "bucket":
 		s.bucket(now, c, res)
 	case "window":
-		s.window(now, c, res)
+		s.fixed(now, c, res)
 	case "lease":
 		s.slots(c, res)
 	}
@@ -37,53 +61,82 @@ func (s *shortfall) see(now time.Duration, c *seawall.Check, res *seawall.Result
 
 // bucket: what is owed drains at the rate, first what was used and then what was refused.
 func (s *shortfall) bucket(now time.Duration, c *seawall.Check, res *seawall.Result) {
-	rule, ok := c.Rule.(ratelimit.Rule)
-	if !ok || rule.Limit() == 0 {
+	if s.terms.limit <= 0 || s.terms.window <= 0 {
 		return
 	}
-	full := rule.Window()
-	token := int64(full) / rule.Limit()
+	token := int64(s.terms.window) / s.terms.limit
 	s.excess = max(0, s.excess-int64(max(0, now-s.drains)))
 	s.drains = now + res.ResetAfter
 	if !res.Admitted {
-		s.excess += c.Cost * token
+		s.excess = plus(s.excess, times(c.Cost, token))
 	}
-	if s.excess > 0 {
-		s.needs(int64(res.ResetAfter)+s.excess, token)
-	}
+	used := max(0, res.ResetAfter-time.Microsecond+1) // it was rounded up
+	s.needs(int64(used), token)
 }
 
-// window: all is forgotten when the window ends.
-func (s *shortfall) window(now time.Duration, c *seawall.Check, res *seawall.Result) {
-	if now >= s.drains {
-		s.excess = 0
+// fixed: all is forgotten when the window ends. A cost that exceeds the limit is remembered only where something else was
+// used: otherwise the store does not say when that is.
+func (s *shortfall) fixed(now time.Duration, c *seawall.Check, res *seawall.Result) {
+	if res.ResetAfter == 0 {
+		s.enough, s.atWorst = max(s.enough, c.Cost), max(s.atWorst, c.Cost)
+		return
 	}
-	s.drains = now + res.ResetAfter
+	// Answers arrive sooner or later, but ends of windows are a whole window apart.
+	quota, ok := c.Rule.(ratelimit.Rule)
+	if end := now + res.ResetAfter; !ok || end-s.drains > quota.Window()/2 {
+		s.excess, s.drains = 0, end
+	}
 	if !res.Admitted {
-		s.excess += c.Cost
+		s.excess = plus(s.excess, c.Cost)
 	}
-	if s.excess > 0 {
-		s.needs(res.Limit-res.Remaining+s.excess, 1)
-	}
+	s.needs(res.Limit-res.Remaining, 1)
 }
 
 // slots: what was refused in log-only mode is in flight all the same, until it has finished. What was refused in earnest
 // would have been for a time that nobody knows.
 func (s *shortfall) slots(c *seawall.Check, res *seawall.Result) {
 	if !res.Admitted && c.Advisory {
-		s.excess += c.Cost
+		s.excess = plus(s.excess, c.Cost)
 	}
-	if s.excess > 0 {
-		s.needs(res.Limit-res.Remaining+s.excess, 1)
-	}
+	s.needs(res.Limit-res.Remaining, 1)
 }
 
 // finished takes back what slots has counted for a request that is done.
 func (s *shortfall) finished(c *seawall.Check, res *seawall.Result) {
-	if s.rule == c.Rule && c.Advisory && !res.Admitted && !res.Fallback {
+	if s.terms.kind == "lease" && c.Advisory && !res.Admitted && !res.Fallback {
 		s.excess = max(0, s.excess-c.Cost)
 	}
 }
 
-// needs notes that a limit of owed/unit would have been needed.
-func (s *shortfall) needs(owed, unit int64) { s.enough = max(s.enough, (owed+unit-1)/unit) }
+// needs notes that a limit for what is used and the excess would have been needed, if there is excess.
+func (s *shortfall) needs(used, unit int64) {
+	if s.excess == 0 {
+		return
+	}
+	s.enough = max(s.enough, units(plus(used, s.excess), unit))
+	s.atWorst = max(s.atWorst, plus(s.terms.limit, units(s.excess, unit)))
+}
+
+// units is how many units owed are, rounded up.
+func units(owed, unit int64) int64 {
+	n := owed / unit
+	if owed%unit > 0 {
+		n++
+	}
+	return n
+}
+
+// plus and times are sums and products of what is not negative; what is too great is the greatest number.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+func times(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64/b {
+		return math.MaxInt64
+	}
+	return a * b
+}

@@ -3,6 +3,7 @@ package report_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sort"
 	"testing"
@@ -187,7 +188,127 @@ func TestEnoughOfSeveralInstances(t *testing.T) {
 	// 60 requests in 14.75 s, of which the rate alone carries 14.75.
 	merged := report.Merge(recorders[0].Report(), recorders[1].Report())
 	c := listed(t, policy(t, merged, "ratelimit", "api"), id("a"))
-	assert.EqualValues(t, 46, c.Enough)
+	assert.LessOrEqual(t, c.Enough, int64(46))
+	assert.EqualValues(t, 46, c.EnoughAtWorst)
 	assert.EqualValues(t, 60-10-14, c.WouldRefuse)
 	require.NoError(t, store.Close(t.Context()))
+}
+
+// Requests of cost 3 leave something of the limit unused, which must not be taken for used.
+func TestEnoughOfSeveralInstancesBoundsAnyCost(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		rnd := rand.New(rand.NewPCG(seed, 10))
+		now := at()
+		clock := func() time.Time { return now }
+		store := memstore.New(memstore.Config{Now: clock})
+		quota := func(limit int64) ratelimit.Quota { return ratelimit.TokenBucket(ratelimit.PerSecond(1), limit) }
+		var recorders []*report.Recorder
+		var stacks []*seawall.Stack
+		for range 4 {
+			r, err := report.New(report.Config{Now: clock, CallerID: secret().CallerID})
+			require.NoError(t, err)
+			s, err := seawall.New(seawall.Config{Store: store, Observer: r, Modes: seawall.Fixed{"ratelimit": seawall.LogOnly}},
+				rate(t, ratelimit.Policy{Name: "api", Quota: quota(8)}))
+			require.NoError(t, err)
+			recorders, stacks = append(recorders, r), append(stacks, s)
+		}
+		var trace []arrival
+		for i := range 80 {
+			a := arrival{time.Duration(rnd.IntN(1500)) * time.Millisecond, 1 + rnd.Int64N(3)}
+			trace = append(trace, a)
+			now = now.Add(a.after)
+			stacks[i%4].Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("a"), Cost: a.cost}).Done(t.Context())
+		}
+		var parts []report.Report
+		for _, r := range recorders {
+			parts = append(parts, r.Report())
+		}
+		c := listed(t, policy(t, report.Merge(parts...), "ratelimit", "api"), id("a"))
+		want := smallest(t, trace, quota)
+		require.LessOrEqual(t, c.Enough, want, "seed %d", seed)
+		require.GreaterOrEqual(t, c.EnoughAtWorst, want, "seed %d", seed)
+		require.NoError(t, store.Close(t.Context()))
+	}
+}
+
+// Rules of the same terms are one limit, whoever made them and whenever.
+func TestARuleMadeAnewIsTheSameLimit(t *testing.T) {
+	t.Parallel()
+	policies := func() []ratelimit.Policy {
+		return []ratelimit.Policy{{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1), 4)}}
+	}
+	l, err := ratelimit.New(ratelimit.Config{Policies: policies()})
+	require.NoError(t, err)
+	w := newWorld(t, report.Config{}, nil, l)
+	for range 4 {
+		for range 5 {
+			w.ask("a", 1)
+		}
+		require.NoError(t, l.Reload(policies()))
+	}
+	assert.EqualValues(t, 20, listed(t, policy(t, w.recorder.Report(), "ratelimit", "api"), id("a")).Enough)
+}
+
+// late is a store whose answers take their time to arrive, by the clock of whoever asked.
+type late struct {
+	seawall.Store
+	w  *world
+	by func() time.Duration
+}
+
+func (s late) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
+	dst, err := s.Store.Apply(ctx, dst, checks)
+	s.w.late = s.by()
+	return dst, err
+}
+
+// TestEnoughIfAnswersAreLate: the end of a fixed window is known from answers, which arrive sooner or later.
+func TestEnoughIfAnswersAreLate(t *testing.T) {
+	t.Parallel()
+	quota := func(limit int64) ratelimit.Quota {
+		return ratelimit.FixedWindow(limit, ratelimit.Every(10*time.Second))
+	}
+	for seed := range uint64(30) {
+		rnd := rand.New(rand.NewPCG(seed, 11))
+		trace := traffic(rnd)
+		w := newWorldBehind(t, func(w *world, s seawall.Store) seawall.Store {
+			return late{s, w, func() time.Duration { return time.Duration(rnd.IntN(100)) * time.Millisecond }}
+		}, report.Config{}, nil, rate(t, ratelimit.Policy{Name: "api", Quota: quota(3)}))
+		for _, a := range trace {
+			w.now = w.now.Add(a.after)
+			w.ask("a", a.cost)
+		}
+		if p := policy(t, w.recorder.Report(), "ratelimit", "api"); p.WouldRefuse > 0 {
+			require.Equal(t, smallest(t, trace, quota), listed(t, p, id("a")).Enough, "seed %d", seed)
+		}
+	}
+}
+
+func TestAbsurdCosts(t *testing.T) {
+	t.Parallel()
+	for _, cost := range []int64{1 << 20, 1 << 40, math.MaxInt64} {
+		w := newWorld(t, report.Config{}, nil, rate(t, ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 4)}))
+		for range 3 {
+			w.ask("a", cost)
+		}
+		c := listed(t, policy(t, w.recorder.Report(), "ratelimit", "api"), id("a"))
+		assert.Greater(t, c.Enough, int64(4))
+		assert.Positive(t, c.Cost)
+	}
+	w := newWorld(t, report.Config{}, nil, rate(t, ratelimit.Policy{Name: "api", Quota: ratelimit.FixedWindow(5, ratelimit.Daily())}))
+	w.ask("a", 7)
+	assert.EqualValues(t, 7, listed(t, policy(t, w.recorder.Report(), "ratelimit", "api"), id("a")).Enough)
+}
+
+// A rate whose token takes no whole number of microseconds.
+func TestEnoughOfThirds(t *testing.T) {
+	t.Parallel()
+	for _, r := range []ratelimit.Rate{ratelimit.PerSecond(3), ratelimit.PerSecond(7), ratelimit.PerMinute(70)} {
+		w := newWorld(t, report.Config{}, nil, rate(t, ratelimit.Policy{Name: "api", Quota: ratelimit.TokenBucket(r, 5)}))
+		for range 12 {
+			w.ask("a", 1)
+		}
+		assert.EqualValues(t, 12, listed(t, policy(t, w.recorder.Report(), "ratelimit", "api"), id("a")).Enough)
+	}
 }

@@ -21,6 +21,7 @@ type world struct {
 	*seawall.Stack
 	recorder *report.Recorder
 	now      time.Time
+	late     time.Duration // by which the recorder learns of the last answer
 }
 
 func secret() seawall.Secret { return seawall.SecretOf([32]byte{1}) }
@@ -31,8 +32,16 @@ func at() time.Time { return time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC) }
 // newWorld returns a stack over a store in memory; everything is log-only if modes do not say otherwise.
 func newWorld(t testing.TB, cfg report.Config, modes seawall.Fixed, layers ...seawall.Layer) *world {
 	t.Helper()
+	return newWorldBehind(t, func(_ *world, s seawall.Store) seawall.Store { return s }, cfg, modes, layers...)
+}
+
+// newWorldBehind has something in front of the store.
+func newWorldBehind(
+	t testing.TB, front func(*world, seawall.Store) seawall.Store, cfg report.Config, modes seawall.Fixed, layers ...seawall.Layer,
+) *world {
+	t.Helper()
 	w := &world{now: at()}
-	cfg.Now = func() time.Time { return w.now }
+	cfg.Now = func() time.Time { return w.now.Add(w.late) }
 	if cfg.CallerID == nil {
 		cfg.CallerID = secret().CallerID
 	}
@@ -45,11 +54,13 @@ func newWorld(t testing.TB, cfg report.Config, modes seawall.Fixed, layers ...se
 			modes[l.Name()] = seawall.LogOnly
 		}
 	}
-	w.Stack, err = seawall.New(seawall.Config{
-		Store: memstore.New(memstore.Config{Now: cfg.Now}), Modes: modes, Observer: w.recorder,
-	}, layers...)
+	memory := memstore.New(memstore.Config{Now: func() time.Time { return w.now }})
+	w.Stack, err = seawall.New(seawall.Config{Store: front(w, memory), Modes: modes, Observer: w.recorder}, layers...)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, w.Close(context.Background())) })
+	t.Cleanup(func() {
+		require.NoError(t, w.Close(context.Background()))
+		require.NoError(t, memory.Close(context.Background()))
+	})
 	return w
 }
 

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Merge returns one report of those of several instances. Of two of the same instance the earlier one is left out. It keeps
-// as many callers of each policy as the longest of their lists. What it says of callers stays within the bounds that it
-// states: Count and Error are sums, and a report in which a caller is not listed adds its UnlistedAtMost to both.
+// Merge returns one report of those of several instances. Of reports that have an instance in common the latest counts, and
+// the others are left out. It keeps as many callers of each policy as one instance has places for. What it says of callers
+// stays within the bounds that it states: Count and Error are sums, and a report in which a caller is not listed adds its
+// UnlistedAtMost to both.
 func Merge(reports ...Report) Report {
 	merged := Report{Instances: []string{}, Policies: []Policy{}}
 	latest := slices.SortedStableFunc(slices.Values(reports), func(a, b Report) int { return b.Until.Compare(a.Until) })
@@ -40,15 +41,16 @@ func mergePolicy(layer, policy string, reports []Report) Policy {
 	routes := map[Route]*Route{} // by a Route without counts
 	callers := map[string]*Caller{}
 	var parts []*Policy
-	longest := 0
 	for i := range reports {
 		p := reports[i].find(layer, policy)
 		if p == nil {
 			continue
 		}
 		parts = append(parts, p)
-		longest = max(longest, len(p.Callers))
+		m.Places = max(m.Places, p.Places, int64(len(p.Callers)))
 		m.Requests += p.Requests
+		m.LogOnly += p.LogOnly
+		m.Unavailable += p.Unavailable
 		m.Refused += p.Refused
 		m.WouldRefuse += p.WouldRefuse
 		m.PeakPerSecond += p.PeakPerSecond
@@ -84,7 +86,7 @@ func mergePolicy(layer, policy string, reports []Report) Policy {
 		m.Callers = append(m.Callers, *c)
 	}
 	m.sort()
-	m.cut(longest)
+	m.cut(int(m.Places))
 	return m
 }
 
@@ -96,14 +98,16 @@ func (c *Caller) add(o *Caller, unlisted int64) {
 	c.Refused += o.Refused
 	c.WouldRefuse += o.WouldRefuse
 	c.Requests += o.Requests
+	c.Cost += o.Cost
 	c.PeakPerSecond += o.PeakPerSecond
-	c.First, c.Last = earlier(c.First, o.First), later(c.Last, o.Last)
-	switch {
-	case c.Enough > 0 && o.Enough > 0 && c.Limit == o.Limit: // what each saw refused, on top of the limit that they share
-		c.Enough += o.Enough - o.Limit
-	case o.Enough > 0:
-		c.Limit, c.Enough = o.Limit, o.Enough
+	switch same := c.Limit == o.Limit && c.PerSecond == o.PerSecond; {
+	case same && c.Enough > 0 && o.Enough > 0: // both had what the other had used, as part of the limit that they share
+		c.Enough = max(c.Enough, o.Enough)
+		c.EnoughAtWorst += o.EnoughAtWorst - o.Limit
+	case o.Limit > 0 && (o.Last.After(c.Last) || c.Limit == 0 || same && c.Enough == 0): // otherwise the later limit counts
+		c.Limit, c.PerSecond, c.Enough, c.EnoughAtWorst = o.Limit, o.PerSecond, o.Enough, o.EnoughAtWorst
 	}
+	c.First, c.Last = earlier(c.First, o.First), later(c.Last, o.Last)
 }
 
 // cut keeps the first n callers.

@@ -17,15 +17,15 @@ import (
 // DefaultCallers is how many callers of each policy a Recorder has places for if its Config does not say.
 const DefaultCallers = 256
 
-// maxCallers bounds what a typing error may cost: about 400 bytes each, per policy.
-const maxCallers = 1 << 16
+// maxCallers bounds what a typing error may cost, and how long making a report may hold requests up.
+const maxCallers = 4096
 
 // Config says what a Recorder keeps. The zero Config works.
 type Config struct {
-	// CallerID names callers: identity.Hasher.CallerID, so that all instances give a caller the same id. Nil is a secret of
-	// this Recorder's own, whose ids mean nothing elsewhere.
+	// CallerID names callers, each differently: identity.Hasher.CallerID, so that all instances give a caller the same id.
+	// Nil is a secret of this Recorder's own, whose ids mean nothing elsewhere.
 	CallerID func(seawall.Key) string
-	// Callers is how many callers of each policy there are places for; zero is 256, at most 65,536. Each takes about 400
+	// Callers is how many callers of each policy there are places for; zero is 256, at most 4,096. Each takes about 500
 	// bytes.
 	Callers int
 	// Fleet, if given, tells how many instances there are, so that a report can say what it covers: the store.
@@ -75,11 +75,17 @@ func New(cfg Config) (*Recorder, error) {
 	return r, nil
 }
 
-// Reset forgets what was counted: for a limit that has changed.
+// Reset forgets what was counted: for a limit that has changed. Of caps, what is in flight then is counted too low.
 func (r *Recorder) Reset() {
 	b := &book{began: r.now()}
 	b.tallies.Store(&map[string]*tally{})
 	r.book.Store(b)
+}
+
+// moment is now.
+func (r *Recorder) moment(b *book) moment {
+	now := r.now()
+	return moment{now.Sub(b.began), now.Unix()}
 }
 
 // Decided implements seawall.Observer.
@@ -88,26 +94,33 @@ func (r *Recorder) Decided(_ context.Context, req *seawall.Request, e seawall.Ev
 		return
 	}
 	b := r.book.Load()
-	b.tally(e.Check.Limit, r.callers).refused(r.now().Sub(b.began), req, &e)
+	b.tally(e.Check.Limit, r.callers).refused(r.moment(b), req, &e)
 }
 
 // Checked implements seawall.Observer.
 func (r *Recorder) Checked(req *seawall.Request, checks []seawall.Check, results []seawall.Result) {
 	b := r.book.Load()
-	refusals := refusalsOf(results)
+	refusals, guesses := refusalsOf(results)
 	for i := range results {
-		t, key := b.tally(checks[i].Limit, r.callers), checks[i].Caller(req)
-		t.requests.Add(1)
+		c, res := &checks[i], &results[i]
+		t, key := b.tally(c.Limit, r.callers), c.Caller(req)
+		mode := seawall.Enforce
+		if c.Advisory {
+			mode = seawall.LogOnly
+		}
+		t.requests[mode].Add(1)
 		if t.listed.mayHave(key) {
-			alone := refusals == 0 || refusals == 1 && !results[i].Admitted
-			t.checked(r.now().Sub(b.began), key, &checks[i], &results[i], alone)
+			// What was not asked might have refused, too.
+			others := refusals > 1 || refusals == 1 && res.Admitted || guesses > 1 || guesses == 1 && !res.Fallback
+			t.checked(r.moment(b), key, c, res, !others)
 		}
 	}
 }
 
 // Finished implements seawall.Observer.
 func (r *Recorder) Finished(_ *seawall.Request, checks []seawall.Check, results []seawall.Result) {
-	if refusalsOf(results) != 1 {
+	refusals, guesses := refusalsOf(results)
+	if refusals != 1 || guesses > 0 {
 		return
 	}
 	for i := range results {
@@ -117,13 +130,17 @@ func (r *Recorder) Finished(_ *seawall.Request, checks []seawall.Check, results 
 	}
 }
 
-func refusalsOf(results []seawall.Result) (n int) {
+// refusalsOf counts what refuses, and what the store has not answered.
+func refusalsOf(results []seawall.Result) (refusals, guesses int) {
 	for i := range results {
 		if !results[i].Admitted {
-			n++
+			refusals++
+		}
+		if results[i].Fallback {
+			guesses++
 		}
 	}
-	return n
+	return refusals, guesses
 }
 
 // tally returns the one of a policy. There are as many as there are policies.
@@ -138,7 +155,7 @@ func (b *book) tally(l *seawall.Limit, callers int) *tally {
 		return t
 	}
 	t := &tally{
-		layer: l.Layer(), policy: l.Policy(), routes: map[place]*counts{},
+		layer: l.Layer(), policy: l.Policy(), routes: map[place]*counts{}, listed: newFilter(callers),
 		top: sketch{places: callers, known: map[seawall.Key]*entry{}},
 	}
 	next := maps.Clone(old)

@@ -23,12 +23,17 @@ type Policy struct {
 	Name  string `json:"policy"`
 	// Rule is the arithmetic that refused last, in words; empty if it refused nothing.
 	Rule string `json:"rule,omitempty"`
-	// Requests is how many it was asked about.
+	// Requests is how many it was asked about, and LogOnly how many of them in log-only mode.
 	Requests int64 `json:"requests"`
+	LogOnly  int64 `json:"log_only"`
 	// Refused and WouldRefuse are how many requests it refused first: enforced, or in log-only mode. A request is counted
-	// once at most in each, whatever other policies mean.
+	// at most once among all Refused, and once among all WouldRefuse. What a policy of the same layer refuses in earnest is
+	// that one's alone: a log-only limit beside it would have changed nothing.
 	Refused     int64 `json:"refused"`
 	WouldRefuse int64 `json:"would_refuse"`
+	// Unavailable is how many more it refused, or would have, because it fails closed and the store could not be asked.
+	// They are nobody's fault and in none of the other counts.
+	Unavailable int64 `json:"unavailable,omitempty"`
 	// First and Last are when; zero if never.
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
@@ -36,8 +41,9 @@ type Policy struct {
 	PeakPerSecond int64 `json:"peak_per_second"`
 	// Routes are where, the most refused first.
 	Routes []Route `json:"routes"`
-	// Callers are who, the most refused first.
+	// Callers are who, the most refused first, and Places for how many there is room.
 	Callers []Caller `json:"callers"`
+	Places  int64    `json:"places"`
 	// UnlistedAtMost is how many refusals a caller who is not among Callers has at most.
 	UnlistedAtMost int64 `json:"unlisted_at_most"`
 }
@@ -63,17 +69,36 @@ type Caller struct {
 	// Refused and WouldRefuse are which of them were enforced, and which log-only.
 	Refused     int64 `json:"refused"`
 	WouldRefuse int64 `json:"would_refuse"`
-	// Requests is how many the policy was asked about.
+	// Requests is how many the policy was asked about, and Cost what they cost.
 	Requests int64 `json:"requests"`
+	Cost     int64 `json:"cost"`
 	// First and Last are when it was refused.
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
 	// PeakPerSecond is the most requests in any second of the clock. Of several instances it is the sum, so at most that.
 	PeakPerSecond int64 `json:"peak_per_second"`
-	// Limit is what the policy allows, and Enough the smallest burst, limit of a fixed window or cap that would have let
-	// all requests through; see the package documentation. Enough is zero where that is not known.
-	Limit  int64 `json:"limit,omitempty"`
-	Enough int64 `json:"enough,omitempty"`
+	// Limit is what the policy allows: a burst, what fits into a window, or a cap. PerSecond is the rate that it allows in the
+	// long run; zero is none.
+	Limit     int64   `json:"limit,omitempty"`
+	PerSecond float64 `json:"per_second,omitempty"`
+	// Enough is the smallest burst, limit of a fixed window or cap that would have let all requests through, as far as one
+	// instance can tell; zero where that is not known. In a report of several it was at least that, and EnoughAtWorst is
+	// what it was if they all had their worst moment at the same time. See the package documentation.
+	Enough        int64 `json:"enough,omitempty"`
+	EnoughAtWorst int64 `json:"enough_at_worst,omitempty"`
+}
+
+// mean is what the caller asked for each second since it was first refused; zero if that was but a moment.
+func (c *Caller) mean() float64 {
+	if span := c.Last.Sub(c.First); span >= time.Second {
+		return float64(c.Cost) / span.Seconds()
+	}
+	return 0
+}
+
+// sustained tells that the caller asks faster than its rate in the long run, so that no burst is enough for good.
+func (c *Caller) sustained() bool {
+	return c.PerSecond > 0 && c.mean() > c.PerSecond && c.Last.Sub(c.First).Seconds() > 2*float64(c.Limit)/c.PerSecond
 }
 
 // refusals is both kinds together.

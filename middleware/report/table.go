@@ -24,38 +24,72 @@ func (r Report) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "refusals from %s to %s UTC (%v), %s\n\n",
 		clock(r.Since), clock(r.Until), r.Until.Sub(r.Since).Round(time.Second), r.covers())
-	fmt.Fprintln(t, "LAYER\tPOLICY\tREQUESTS\tREFUSED\tWOULD REFUSE\tSHARE\tPEAK/S")
+	fmt.Fprintln(t, "LAYER\tPOLICY\tMODE\tREQUESTS\tREFUSED\tWOULD REFUSE\tSHARE\tPEAK/S")
 	for i := range r.Policies {
 		p := &r.Policies[i]
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%d\n",
-			p.Layer, p.Name, p.Requests, p.Refused, p.WouldRefuse, share(p.refusals(), p.Requests), p.PeakPerSecond)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\n", plain(p.Layer), plain(p.Name), p.mode(),
+			p.Requests, p.Refused, p.WouldRefuse, share(p.refusals(), p.Requests), p.PeakPerSecond)
 	}
 	for i := range r.Policies {
-		if p := &r.Policies[i]; p.refusals() > 0 {
+		p := &r.Policies[i]
+		if p.Unavailable > 0 {
+			fmt.Fprintf(t, "\n%s:%s refused %d more because the store could not be asked, and it fails closed\n",
+				plain(p.Layer), plain(p.Name), p.Unavailable)
+		}
+		if p.refusals() > 0 {
 			p.write(t)
 		}
 	}
 	return t.Flush()
 }
 
+// mode is how the policy was asked.
+func (p *Policy) mode() string {
+	switch p.LogOnly {
+	case 0:
+		return "enforce"
+	case p.Requests:
+		return "log-only"
+	}
+	return "both"
+}
+
 // write writes where and whom a policy has refused.
 func (p *Policy) write(t *tabwriter.Writer) {
-	fmt.Fprintf(t, "\n%s:%s (%s), first %s, last %s\n", p.Layer, p.Name, p.Rule, clock(p.First), clock(p.Last))
+	fmt.Fprintf(t, "\n%s:%s (%s), first %s, last %s\n", plain(p.Layer), plain(p.Name), plain(p.Rule), clock(p.First), clock(p.Last))
 	fmt.Fprintln(t, "  ROUTE\tTIER\tREFUSED\tWOULD REFUSE")
 	for _, r := range p.Routes {
-		fmt.Fprintf(t, "  %s\t%s\t%d\t%d\n", cmp.Or(r.Route, "(unmatched)"), r.Tier, r.Refused, r.WouldRefuse)
+		fmt.Fprintf(t, "  %s\t%s\t%d\t%d\n", cmp.Or(plain(r.Route), "(unmatched)"), plain(r.Tier), r.Refused, r.WouldRefuse)
 	}
-	if len(p.Callers) == 0 {
-		return
-	}
-	fmt.Fprintln(t, "\n  CALLER\tNAME\tREFUSED\tWOULD REFUSE\tOF THE LAST\tFIRST\tLAST\tPEAK/S\tLIMIT\tENOUGH")
+	var byChance, sustained int
+	var header bool
 	for i := range p.Callers {
 		c := &p.Callers[i]
-		fmt.Fprintf(t, "  %s\t%s\t%d\t%d%s\t%d\t%s\t%s\t%d\t%s\t%s\n", c.ID, cmp.Or(c.Name, "-"), c.Refused, c.WouldRefuse,
-			uncertain(c.Error), c.Requests, clock(c.First), clock(c.Last), c.PeakPerSecond, number(c.Limit), number(c.Enough))
+		if c.Error > c.Refused+c.WouldRefuse {
+			byChance++
+			continue
+		}
+		if !header {
+			fmt.Fprintln(t, "\n  CALLER\tNAME\tREFUSED\tWOULD REFUSE\tOF THE LAST\tFIRST\tLAST\tMEAN/S\tPEAK/S\tLIMIT\tENOUGH")
+			header = true
+		}
+		mark := ""
+		if c.sustained() {
+			sustained++
+			mark = "*"
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%d\t%d%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s%s\n", plain(c.ID), cmp.Or(plain(c.Name), "-"), c.Refused,
+			c.WouldRefuse, uncertain(c.Error), c.Requests, clock(c.First), clock(c.Last), rate(c.mean()), c.PeakPerSecond,
+			number(c.Limit), enough(c), mark)
+	}
+	if sustained > 0 {
+		fmt.Fprintln(t, "  * asks faster than its rate in the long run: no burst is enough for good")
+	}
+	if byChance > 0 {
+		fmt.Fprintf(t, "  callers: %d more of whom little is known, since many are refused a few times each\n", byChance)
 	}
 	if p.UnlistedAtMost > 0 {
-		fmt.Fprintf(t, "  who is not listed has been refused %d times at most\n", p.UnlistedAtMost)
+		fmt.Fprintf(t, "  who is not listed: refused at most %d times each\n", p.UnlistedAtMost)
 	}
 }
 
@@ -78,11 +112,25 @@ func uncertain(n int64) string {
 	return fmt.Sprintf(" (+%d at most)", n)
 }
 
+func enough(c *Caller) string {
+	if c.EnoughAtWorst > c.Enough && c.Enough > 0 {
+		return fmt.Sprintf("%d to %d", c.Enough, c.EnoughAtWorst)
+	}
+	return number(c.Enough)
+}
+
 func number(n int64) string {
 	if n == 0 {
 		return "-"
 	}
 	return fmt.Sprint(n)
+}
+
+func rate(perSecond float64) string {
+	if perSecond == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3g", perSecond)
 }
 
 func share(part, whole int64) string {

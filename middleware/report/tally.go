@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,17 +20,18 @@ const otherRoutes = "(others)"
 // tally counts what one policy does.
 type tally struct {
 	layer, policy string
-	requests      atomic.Int64
-	listed        filter // of the callers in top
+	requests      [2]atomic.Int64 // enforced, and in log-only mode
+	listed        filter          // of the callers in top
 
-	mu     sync.Mutex
-	rule   seawall.Rule
-	counts counts
-	first  time.Duration
-	last   time.Duration
-	peak   peak
-	routes map[place]*counts
-	top    sketch
+	mu          sync.Mutex
+	rule        seawall.Rule
+	counts      counts
+	unavailable int64
+	first       time.Duration
+	last        time.Duration
+	peak        peak
+	routes      map[place]*counts
+	top         sketch
 }
 
 // counts are refusals.
@@ -53,6 +55,7 @@ type seen struct {
 	counts
 	name        string
 	requests    int64
+	cost        int64
 	first, last time.Duration
 	peak        peak
 	shortfall   shortfall
@@ -60,13 +63,13 @@ type seen struct {
 
 // peak is the most events in any second of the clock.
 type peak struct {
-	second time.Duration // of the clock, truncated
-	now    int64         // in this second
+	second int64 // Unix
+	now    int64 // in this second
 	most   int64
 }
 
-func (p *peak) add(now time.Duration) {
-	if second := now.Truncate(time.Second); second != p.second {
+func (p *peak) add(second int64) {
+	if second != p.second {
 		p.second, p.now = second, 0
 	}
 	p.now++
@@ -74,38 +77,55 @@ func (p *peak) add(now time.Duration) {
 }
 
 // filter tells of most keys that they are not in a set, without a lock.
-type filter [1024]atomic.Int32
+type filter []atomic.Int32
 
-func (f *filter) add(k seawall.Key, n int32) { f[k.Hash()%uint64(len(f))].Add(n) }
-func (f *filter) mayHave(k seawall.Key) bool { return f[k.Hash()%uint64(len(f))].Load() > 0 }
+// newFilter returns a filter that is right about 15 of 16 keys if a set of n is full.
+func newFilter(n int) filter { return make(filter, 16*n) }
+
+func (f filter) add(k seawall.Key, n int32) { f[k.Hash()%uint64(len(f))].Add(n) }
+func (f filter) mayHave(k seawall.Key) bool { return f[k.Hash()%uint64(len(f))].Load() > 0 }
+
+// moment is a time on the recorder's clock, which setting the wall clock does not change, and the second of the wall
+// clock that it was.
+type moment struct {
+	at     time.Duration
+	second int64
+}
 
 // refused counts a refusal.
-func (t *tally) refused(now time.Duration, r *seawall.Request, e *seawall.Event) {
+func (t *tally) refused(now moment, r *seawall.Request, e *seawall.Event) {
 	key := e.Check.Caller(r)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.counts == (counts{}) {
-		t.first = now
+	if e.Result.Fallback && e.Check.Limit.OnFailure() == seawall.FailClosed {
+		t.unavailable++
+		return
 	}
-	t.rule, t.last = e.Check.Rule, now
+	if t.counts == (counts{}) {
+		t.first = now.at
+	}
+	if _, blocked := e.Check.Rule.(seawall.Constant); t.rule == nil || !blocked {
+		t.rule = e.Check.Rule
+	}
+	t.last = now.at
 	t.counts.add(e.Outcome)
-	t.peak.add(now)
+	t.peak.add(now.second)
 	t.at(place{r.Route, r.Tier}).add(e.Outcome)
 	if key.IsZero() {
 		return
 	}
 	c, gone := t.top.count(key)
 	if c.counts == (counts{}) {
-		c.first = now
+		c.first = now.at
 		t.listed.add(key, 1)
 		if !gone.IsZero() {
 			t.listed.add(gone, -1)
 		}
 	}
-	c.last = now
+	c.last = now.at
 	c.add(e.Outcome)
-	if key == r.Key && r.Name != "" {
-		c.name = plain(r.Name)
+	if key == r.Key && r.Name != "" && c.name != r.Name {
+		c.name = strings.Clone(plain(r.Name))
 	}
 }
 
@@ -125,7 +145,7 @@ func (t *tally) at(p place) *counts {
 }
 
 // checked takes in the answer to a request of a caller who may be listed; alone tells that no other limit refuses it.
-func (t *tally) checked(now time.Duration, key seawall.Key, c *seawall.Check, res *seawall.Result, alone bool) {
+func (t *tally) checked(now moment, key seawall.Key, c *seawall.Check, res *seawall.Result, alone bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.top.find(key)
@@ -133,9 +153,10 @@ func (t *tally) checked(now time.Duration, key seawall.Key, c *seawall.Check, re
 		return
 	}
 	e.requests++
-	e.peak.add(now)
+	e.cost = plus(e.cost, c.Cost)
+	e.peak.add(now.second)
 	if alone && c.Rule != nil && key == c.Key {
-		e.shortfall.see(now, c, res)
+		e.shortfall.see(now.at, c, res)
 	}
 }
 
@@ -148,27 +169,37 @@ func (t *tally) finished(c *seawall.Check, res *seawall.Result) {
 	}
 }
 
-// report returns what was counted; at turns the recorder's clock into a time.
+// report returns what was counted; at turns the recorder's clock into a time. Only the copying holds requests up.
 func (t *tally) report(at func(time.Duration) time.Time, id func(seawall.Key) string) Policy {
-	p := Policy{Layer: t.layer, Name: t.policy, Requests: t.requests.Load(), Routes: []Route{}, Callers: []Caller{}}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	p.Refused, p.WouldRefuse = t.counts.refused, t.counts.wouldRefuse
-	if p.refusals() == 0 {
-		return p
+	enforced, logOnly := t.requests[seawall.Enforce].Load(), t.requests[seawall.LogOnly].Load()
+	p := Policy{
+		Layer: t.layer, Name: t.policy, Requests: enforced + logOnly, LogOnly: logOnly,
+		Routes: []Route{}, Callers: []Caller{}, Places: int64(t.top.places),
 	}
-	p.Rule, p.First, p.Last, p.PeakPerSecond = words(t.layer, t.rule), at(t.first), at(t.last), t.peak.most
+	places := make([]entry, 0, t.top.places)
+	t.mu.Lock()
+	for _, e := range t.top.order {
+		places = append(places, *e)
+	}
 	for where, n := range t.routes {
 		p.Routes = append(p.Routes, Route{where.route, where.tier.String(), n.refused, n.wouldRefuse})
 	}
-	for _, e := range t.top.order {
+	p.Refused, p.WouldRefuse, p.Unavailable = t.counts.refused, t.counts.wouldRefuse, t.unavailable
+	rule, first, last, peak, unlisted := t.rule, t.first, t.last, t.peak.most, t.top.unlistedAtMost()
+	t.mu.Unlock()
+	if p.refusals() == 0 {
+		return p
+	}
+	p.Rule, p.First, p.Last, p.PeakPerSecond, p.UnlistedAtMost = words(rule), at(first), at(last), peak, unlisted
+	for i := range places {
+		e := &places[i]
 		p.Callers = append(p.Callers, Caller{
 			ID: id(e.key), Name: e.name, Count: e.count, Error: e.error, Refused: e.refused, WouldRefuse: e.wouldRefuse,
-			Requests: e.requests, First: at(e.first), Last: at(e.last), PeakPerSecond: e.peak.most,
-			Limit: e.shortfall.limit, Enough: e.shortfall.enough,
+			Requests: e.requests, Cost: e.cost, First: at(e.first), Last: at(e.last), PeakPerSecond: e.peak.most,
+			Limit: e.shortfall.terms.limit, PerSecond: e.shortfall.terms.perSecond(),
+			Enough: e.shortfall.enough, EnoughAtWorst: e.shortfall.atWorst,
 		})
 	}
-	p.UnlistedAtMost = t.top.unlistedAtMost()
 	p.sort()
 	return p
 }

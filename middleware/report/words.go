@@ -11,7 +11,7 @@ import (
 )
 
 // words says what a rule allows.
-func words(layer string, rule seawall.Rule) string {
+func words(rule seawall.Rule) string {
 	if rule == nil {
 		return "this instance"
 	}

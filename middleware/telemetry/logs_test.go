@@ -3,6 +3,7 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -87,7 +88,7 @@ func TestOneLineASecondForAllGoroutines(t *testing.T) {
 		assert.Equal(t, "seawall: decided without the store", log.all[0]["msg"])
 		assert.Equal(t, "timeout", log.all[0]["reason"])
 		time.Sleep(time.Second)
-		tel.Failed("release", because("busy"))
+		tel.Asking(t.Context(), nil)(because("busy"))
 		assert.EqualValues(t, 799, log.all[0]["kept_back"].(int64)+log.all[1]["kept_back"].(int64), "none is lost")
 	})
 }
@@ -101,4 +102,19 @@ func TestASuccessLogsNothing(t *testing.T) {
 	get(behind(t, seawall.Config{Store: fixture.Broken{Err: because("oom")}, Observer: tel}, fixture.Slots(t, 1)))
 	require.Len(t, log.all, 1)
 	assert.Equal(t, "oom", log.all[0]["reason"])
+}
+
+func TestWhatFailsAllTheTimeDoesNotHideWhatFailsOnce(t *testing.T) {
+	log := &lines{}
+	tel := scrape.Into(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
+	for range 100 {
+		tel.Asking(t.Context(), nil)(because("timeout"))
+	}
+	tel.Failed("verdict of workershed", because("panic"))
+	require.Len(t, log.all, 2)
+	assert.Equal(t, "seawall: verdict of workershed failed", log.all[1]["msg"])
+	for i := range 100 {
+		tel.Failed(fmt.Sprint("something ", i), because("panic"))
+	}
+	assert.Less(t, len(log.all), 40, "however many messages there are")
 }

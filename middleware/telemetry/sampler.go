@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,4 +19,31 @@ func (s *sampler) take(now time.Duration) (keptBack int64, ok bool) {
 		return 0, false
 	}
 	return s.keptBack.Swap(0), true
+}
+
+// maxSamplers is how many messages have a sampler of their own; there are few.
+const maxSamplers = 32
+
+// samplers are one for each message, so that what fails all the time does not hide what fails once.
+type samplers struct {
+	mu     sync.Mutex
+	known  map[string]*sampler
+	others sampler
+}
+
+func (s *samplers) of(msg string) *sampler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.known[msg]
+	switch {
+	case one != nil:
+		return one
+	case len(s.known) == maxSamplers:
+		return &s.others
+	case s.known == nil:
+		s.known = map[string]*sampler{}
+	}
+	one = &sampler{}
+	s.known[msg] = one
+	return one
 }

@@ -39,7 +39,7 @@ type Config struct {
 	Leases interface{ Lapsed() uint64 }
 	// CallerID names callers in the log of refusals: identity.Hasher.CallerID. Nil leaves them out.
 	CallerID func(seawall.Key) string
-	// Logger is told what goes wrong, at most once a second, and, at level Info, why requests are or would be refused: one
+	// Logger is told what goes wrong, each kind at most once a second, and, at level Info, why requests are or would be refused: one
 	// each second of every policy and mode at most. Nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -56,7 +56,7 @@ type Telemetry struct {
 	log       *slog.Logger
 	callerID  func(seawall.Key) string
 	started   time.Time
-	failures  sampler
+	failures  samplers
 
 	mu       sync.Mutex
 	children atomic.Pointer[map[child]*counters] // replaced, never changed
@@ -276,9 +276,9 @@ func (t *Telemetry) Failed(what string, err error) {
 	t.logSampled("seawall: "+what+" failed", err)
 }
 
-// logSampled logs at most once a second, with how many it kept back.
+// logSampled logs each message at most once a second, with how many it kept back.
 func (t *Telemetry) logSampled(msg string, err error) {
-	if keptBack, ok := t.failures.take(time.Since(t.started)); ok {
+	if keptBack, ok := t.failures.of(msg).take(time.Since(t.started)); ok {
 		t.log.Warn(msg, "reason", seawall.Reason(err), "error", err, "kept_back", keptBack)
 	}
 }
