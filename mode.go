@@ -1,5 +1,12 @@
 package seawall
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
 // Mode is how a layer or a policy acts. Of two modes the greater is the laxer.
 type Mode uint8
 
@@ -41,7 +48,8 @@ type Switch interface {
 	Off() bool
 }
 
-// Fixed are modes that never change, by layer name or by "layer:policy". The zero value enforces.
+// Fixed are modes that never change, by layer name or by "layer:policy". The zero value enforces. New refuses names that
+// its layers and their policies do not have; of a [Reloader], which may get more, any policy will do.
 type Fixed map[string]Mode
 
 // Gate implements Modes.
@@ -55,4 +63,18 @@ func (f Fixed) Gate(layer, policy string) Gate {
 		return nil
 	}
 	return func(*Request) Mode { return m }
+}
+
+// check returns an error if f has a mode for what is neither among names nor a policy that one of the reloading layers
+// may get.
+func (f Fixed) check(names, reloading map[string]bool) error {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		layer, policy, _ := strings.Cut(name, ":")
+		if names[name] || reloading[layer] && ValidName("policy", policy) == nil {
+			continue
+		}
+		known := slices.Sorted(maps.Keys(names))
+		return fmt.Errorf("seawall: Modes has %q, which this stack does not; want one of %q", name, known)
+	}
+	return nil
 }

@@ -74,7 +74,7 @@ func New(cfg Config, layers ...Layer) (*Stack, error) {
 		return nil, fmt.Errorf("seawall: WaitClosed is %v; want a positive duration, or zero for %v", s.waitClosed, DefaultWaitClosed)
 	}
 	var remote []*layer
-	names := map[string]bool{}
+	names, reloading := map[string]bool{}, map[string]bool{}
 	for i, l := range layers {
 		if l == nil {
 			return nil, fmt.Errorf("seawall: layer %d is nil", i)
@@ -83,6 +83,7 @@ func New(cfg Config, layers ...Layer) (*Stack, error) {
 		if err != nil {
 			return nil, err
 		}
+		_, reloading[l.Name()] = l.(Reloader)
 		if r.local != nil {
 			s.layers = append(s.layers, r)
 		} else {
@@ -91,6 +92,11 @@ func New(cfg Config, layers ...Layer) (*Stack, error) {
 	}
 	if len(remote) > 0 && s.store == nil {
 		return nil, fmt.Errorf("seawall: layer %q needs Config.Store", remote[0].Name())
+	}
+	if f, ok := cfg.Modes.(Fixed); ok {
+		if err := f.check(names, reloading); err != nil {
+			return nil, err
+		}
 	}
 	s.layers = append(s.layers, remote...)
 	s.prepare(remote)

@@ -56,6 +56,8 @@ type Config struct {
 	// Timeout bounds one evaluation of all flags, and how long New and Gate wait for one; zero is
 	// DefaultTimeout.
 	Timeout time.Duration
+	// Targeting gives callers modes of their own; nil is the same modes for every caller.
+	Targeting *Targeting
 	// Logger is told what is wrong with flags; nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -82,6 +84,13 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.Timeout < 0 {
 		return c, fmt.Errorf("flags: Config.Timeout is %v; want a positive duration, or zero for %v", c.Timeout, DefaultTimeout)
+	}
+	if c.Targeting != nil {
+		t, err := c.Targeting.complete()
+		if err != nil {
+			return c, err
+		}
+		c.Targeting = t
 	}
 	for name, m := range c.Defaults {
 		if m > seawall.Off {

@@ -15,6 +15,10 @@ func (f *Flags) run() {
 	defer close(f.stopped)
 	ticker := time.NewTicker(f.cfg.Interval)
 	defer ticker.Stop()
+	var arrivals <-chan arrival // never, without targeting
+	if f.callers != nil {
+		arrivals = f.callers.arrivals
+	}
 	for {
 		select {
 		case <-f.ctx.Done():
@@ -22,11 +26,45 @@ func (f *Flags) run() {
 		case q := <-f.asked:
 			f.evaluate(q)
 		case <-f.changed:
-			f.evaluate(question{flags: f.all()})
+			f.evaluateAll(false)
 		case <-ticker.C:
-			f.evaluate(question{flags: f.all()})
+			f.evaluateAll(true)
+		case a := <-arrivals:
+			f.evaluatePressing(ticker.C)
+			f.evaluateCaller(a)
 		}
 	}
+}
+
+// evaluatePressing does what concerns everyone before a caller has its turn: a kill switch does not wait
+// behind a crowd.
+func (f *Flags) evaluatePressing(tick <-chan time.Time) {
+	select {
+	case q := <-f.asked:
+		f.evaluate(q)
+	default:
+	}
+	select {
+	case <-f.changed:
+		f.evaluateAll(false)
+	case <-tick:
+		f.evaluateAll(true)
+	default:
+	}
+}
+
+// evaluateAll evaluates every flag because something changed, or because it is time to. What callers have is
+// stale by then, at once rather than each at its own time: that needs no clock on the request path.
+func (f *Flags) evaluateAll(tick bool) {
+	f.mu.Lock()
+	if f.callers != nil {
+		f.generation++
+		f.publish()
+	}
+	f.mu.Unlock()
+	f.evaluate(question{flags: f.all()})
+	f.settleCallers(tick)
+	f.reportUnread()
 }
 
 // all returns every flag.
@@ -47,8 +85,8 @@ func (f *Flags) evaluate(q question) {
 		if f.ctx.Err() != nil { // closed: what looks like an error may be only that
 			break
 		}
-		if l, ok := f.cfg.Source.(locator); ok && err != nil {
-			err = fmt.Errorf("%s%w", l.Where(g.name()), err)
+		if err != nil {
+			err = f.locate(g.name(), err)
 		}
 		f.mu.Lock()
 		if err == nil && keep() {
@@ -104,6 +142,14 @@ func (f *Flags) note(key string, err error) (news error) {
 	}
 	f.problems[key] = err
 	return news
+}
+
+// locate says where a flag is written, if the Source knows.
+func (f *Flags) locate(key string, err error) error {
+	if l, ok := f.cfg.Source.(locator); ok {
+		return fmt.Errorf("%s%w", l.Where(key), err)
+	}
+	return err
 }
 
 // report logs news. Not under mu: a logger may be slow.

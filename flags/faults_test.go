@@ -297,6 +297,54 @@ func TestAReplacementThatIsNotReadyKeepsTheLastGoodValues(t *testing.T) {
 	require.Eventually(t, func() bool { return f.Err() == nil }, soon, poll)
 }
 
+// mortal is a provider that answers nothing more once it is shut down.
+type mortal struct{ *moody }
+
+func (p mortal) Init(openfeature.EvaluationContext) error { return nil }
+func (p mortal) Shutdown() {
+	p.set(func(context.Context, string) *openfeature.ResolutionError {
+		err := openfeature.NewProviderNotReadyResolutionError("shut down")
+		return &err
+	})
+}
+
+func TestAnAPIThatIsShutDownWhileInUse(t *testing.T) {
+	t.Parallel()
+	own := rules{"seawall-concurrency-mode": one("log-only", "enforce", "alice")}
+	for name, dies := range map[string]bool{"the provider answers still": false, "the provider answers no more": true} {
+		p := newMoody(nil)
+		p.UpdateFlags(own.flags(values{"seawall-ratelimit-mode": "log-only"}))
+		var provider openfeature.FeatureProvider = p
+		if dies {
+			provider = mortal{p}
+		}
+		api := newAPI(t, provider)
+		f := start(t, flags.Config{
+			Client: api.NewClient(), Interval: 5 * time.Millisecond, Targeting: &flags.Targeting{CallerID: idOf},
+		})
+		all, hers := f.Gate("ratelimit", ""), f.Gate("concurrency", "")
+		becomes(t, seawall.LogOnly, all, name)
+		comes(t, seawall.LogOnly, hers, from("alice"), name)
+		require.NoError(t, f.Err(), name)
+
+		asked := p.asked.Load()
+		require.NoError(t, api.Shutdown(t.Context()))
+		require.Eventually(t, func() bool {
+			hers(from("alice"))
+			return p.asked.Load() > asked+100
+		}, soon, poll, name)
+		require.Equal(t, seawall.LogOnly, all(nil), name)
+		require.Equal(t, seawall.LogOnly, hers(from("alice")), name)
+		require.Equal(t, seawall.Enforce, hers(from("bob")), name)
+		require.Equal(t, seawall.Enforce, f.Gate("ratelimit", "late")(nil), name)
+		if dies {
+			require.ErrorContains(t, f.Err(), "shut down")
+		} else {
+			require.NoError(t, f.Err(), "the SDK goes on asking it, and tells nobody")
+		}
+	}
+}
+
 func TestAProblemIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	log := &logbook{}

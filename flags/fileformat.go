@@ -2,112 +2,122 @@ package flags
 
 import (
 	"encoding/json"
-
-	"github.com/open-feature/go-sdk/openfeature/memprovider"
+	"fmt"
 )
 
 // flagFile turns the text of a flag file into flags. It is strict, since what a misspelt property says
 // would otherwise pass for a default.
-type flagFile struct{ filePath }
+type flagFile struct {
+	filePath
+	outcomesSeen *int // so far, see maxOutcomes
+}
 
-// parseFile returns the flags of a file in flagd's format, and the line of each. Its errors begin with
-// "path:line: ".
-func parseFile(path string, data []byte) (flags map[string]memprovider.InMemoryFlag, lines map[string]int, err error) {
+// parseFile returns the flags of a file in flagd's format. Its errors begin with "path:line: ".
+func parseFile(path string, data []byte) (fileFlags, error) {
 	root, err := readJSON(path, data)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	p := flagFile{filePath(path)}
+	p := flagFile{filePath: filePath(path), outcomesSeen: new(int)}
 	members, ok := root.value.([]member)
 	if !ok {
-		return nil, nil, p.wrong(root.line, `the file is %s; want an object {"flags": {...}}`, root.kind())
+		return nil, p.wrong(root.line, `the file is %s; want an object {"flags": {...}}`, root.kind())
 	}
+	var flags *member
+	var evaluators map[string]*sharedRule // which flags refer to, wherever they are in the file
 	for _, m := range members {
 		switch m.name {
 		case "flags":
-			if flags, lines, err = p.flags(m); err != nil {
-				return nil, nil, err
+			flags = &m
+		case "$evaluators":
+			if evaluators, err = p.readEvaluators(m); err != nil {
+				return nil, err
 			}
-		case "$schema", "$evaluators", "metadata":
+		case "$schema", "metadata":
 		default:
-			return nil, nil, p.wrong(m.nameLine, "unknown property %q; want flags, $schema, $evaluators or metadata", m.name)
+			return nil, p.wrong(m.nameLine, "unknown property %q; want flags, $schema, $evaluators or metadata", m.name)
 		}
 	}
 	if flags == nil {
-		return nil, nil, p.wrong(root.line, `there are no flags; want an object {"flags": {...}}`)
+		return nil, p.wrong(root.line, `there are no flags; want an object {"flags": {...}}`)
 	}
-	return flags, lines, nil
+	return p.flags(*flags, evaluators)
 }
 
-func (p flagFile) flags(all member) (flags map[string]memprovider.InMemoryFlag, lines map[string]int, err error) {
+func (p flagFile) flags(all member, evaluators map[string]*sharedRule) (fileFlags, error) {
 	members, ok := all.value.([]member)
 	if !ok {
-		return nil, nil, p.wrong(all.line, "flags is %s; want an object with a property for each flag", all.kind())
+		return nil, p.wrong(all.line, "flags is %s; want an object with a property for each flag", all.kind())
 	}
-	flags, lines = make(map[string]memprovider.InMemoryFlag, len(members)), make(map[string]int, len(members))
+	flags := make(fileFlags, len(members))
 	for _, m := range members {
-		if flags[m.name], err = p.flag(m); err != nil {
-			return nil, nil, err
+		flag, err := p.flag(m, evaluators)
+		if err != nil {
+			return nil, err
 		}
-		lines[m.name] = m.nameLine
+		flags[m.name] = flag
 	}
-	return flags, lines, nil
+	return flags, nil
 }
 
-func (p flagFile) flag(m member) (memprovider.InMemoryFlag, error) {
-	flag := memprovider.InMemoryFlag{Key: m.name}
+func (p flagFile) flag(m member, evaluators map[string]*sharedRule) (*fileFlag, error) {
+	flag := &fileFlag{line: m.nameLine}
 	properties, ok := m.value.([]member)
 	if !ok {
-		return flag, p.wrong(m.line, "flag %q is %s; want an object with state, variants and defaultVariant", m.name, m.kind())
+		return nil, p.wrong(m.line, "flag %q is %s; want an object with state, variants and defaultVariant", m.name, m.kind())
 	}
 	var err error
-	var variant *member
+	var state, variant, targeting *member
 	for _, prop := range properties {
 		switch prop.name {
 		case "state":
-			flag.State, err = p.state(m.name, prop)
+			state = &prop
+			flag.disabled, err = p.disabled(m.name, prop)
 		case "variants":
-			flag.Variants, err = p.variants(m.name, prop)
+			flag.variants, err = p.variants(m.name, prop)
 		case "defaultVariant":
 			variant = &prop
 		case "targeting":
-			err = p.targeting(m.name, prop)
+			targeting = &prop
 		case "metadata":
 		default:
 			err = p.wrong(prop.nameLine, "flag %q has an unknown property %q; want state, variants, defaultVariant, targeting or metadata",
 				m.name, prop.name)
 		}
 		if err != nil {
-			return flag, err
+			return nil, err
 		}
 	}
 	switch {
-	case flag.State == "":
-		return flag, p.wrong(m.nameLine, "flag %q has no state; want \"ENABLED\" or \"DISABLED\"", m.name)
-	case flag.Variants == nil:
-		return flag, p.wrong(m.nameLine, "flag %q has no variants; want an object with at least one", m.name)
+	case state == nil:
+		return nil, p.wrong(m.nameLine, "flag %q has no state; want \"ENABLED\" or \"DISABLED\"", m.name)
+	case flag.variants == nil:
+		return nil, p.wrong(m.nameLine, "flag %q has no variants; want an object with at least one", m.name)
 	case variant == nil:
-		return flag, p.wrong(m.nameLine, "flag %q has no defaultVariant; want the name of one of its variants", m.name)
+		return nil, p.wrong(m.nameLine, "flag %q has no defaultVariant; want the name of one of its variants", m.name)
 	}
-	flag.DefaultVariant, ok = variant.value.(string)
+	flag.defaultVariant, ok = variant.value.(string)
 	if !ok {
-		return flag, p.wrong(variant.line, "defaultVariant of flag %q is %s; want a string", m.name, variant.kind())
+		return nil, p.wrong(variant.line, "defaultVariant of flag %q is %s; want a string", m.name, variant.kind())
 	}
-	if _, ok := flag.Variants[flag.DefaultVariant]; !ok {
-		return flag, p.wrong(variant.line, "defaultVariant of flag %q is %q; want the name of one of its variants", m.name, flag.DefaultVariant)
+	if !flag.has(flag.defaultVariant) {
+		return nil, p.wrong(variant.line, "defaultVariant of flag %q is %q; want the name of one of its variants", m.name, flag.defaultVariant)
 	}
-	return flag, nil
+	if targeting != nil {
+		flag.targeting, err = p.targeting(m.name, *targeting, flag, evaluators)
+	}
+	return flag, err
 }
 
-func (p flagFile) state(flag string, m member) (memprovider.State, error) {
+func (p flagFile) disabled(flag string, m member) (bool, error) {
 	text, ok := m.value.(string)
-	switch state := memprovider.State(text); {
+	switch {
 	case !ok:
-		return "", p.wrong(m.line, "state of flag %q is %s; want \"ENABLED\" or \"DISABLED\"", flag, m.kind())
-	case state != memprovider.Enabled && state != memprovider.Disabled:
-		return "", p.wrong(m.line, "state of flag %q is %q; want \"ENABLED\" or \"DISABLED\"", flag, text)
+		return false, p.wrong(m.line, "state of flag %q is %s; want \"ENABLED\" or \"DISABLED\"", flag, m.kind())
+	case text != "ENABLED" && text != "DISABLED":
+		return false, p.wrong(m.line, "state of flag %q is %q; want \"ENABLED\" or \"DISABLED\"", flag, text)
 	default:
-		return state, nil
+		return text == "DISABLED", nil
 	}
 }
 
@@ -136,9 +146,22 @@ func (p flagFile) variants(flag string, all member) (map[string]any, error) {
 	return variants, nil
 }
 
-func (p flagFile) targeting(flag string, m member) error {
-	if rules, ok := m.value.([]member); m.value == nil || ok && len(rules) == 0 {
-		return nil
+// targeting returns the rule of a flag, nil if there is none: null and an empty object are none.
+func (p flagFile) targeting(name string, m member, flag *fileFlag, evaluators map[string]*sharedRule) (*rule, error) {
+	operations, ok := m.value.([]member)
+	switch {
+	case m.value == nil || ok && len(operations) == 0:
+		return nil, nil
+	case !ok:
+		return nil, p.wrong(m.line, "targeting of flag %q is %s; want an object with one operator", name, m.kind())
 	}
-	return p.wrong(m.nameLine, "flag %q: targeting is not supported by the file provider: remove it or use flagd", flag)
+	r := ruleReader{flagFile: p, subject: fmt.Sprintf("targeting of flag %q", name), evaluators: evaluators}
+	read, err := r.rule(m.node, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.outcomes(m.node, flag); err != nil {
+		return nil, err
+	}
+	return &read, nil
 }

@@ -84,8 +84,6 @@ func TestFileErrors(t *testing.T) {
 		"a variant is null":       {in("\"state\": \"ENABLED\",\n\"variants\": {\n\"a\": null},\n\"defaultVariant\": \"a\""), `6: variant "a" of flag "f" is null; want a boolean, a string, a number or an object`},
 		"a variant is a list":     {in("\"state\": \"ENABLED\",\n\"variants\": {\n\"a\": []},\n\"defaultVariant\": \"a\""), `6: variant "a" of flag "f" is an array; want`},
 		"a variant is too large":  {in("\"state\": \"ENABLED\",\n\"variants\": {\n\"a\": 1e999},\n\"defaultVariant\": \"a\""), `6: variant "a" of flag "f": `},
-		"targeting":               {in("\"state\": \"ENABLED\",\n\"targeting\": {\"if\": []}," + rest), `5: flag "f": targeting is not supported by the file provider: remove it or use flagd`},
-		"targeting is text":       {in("\"state\": \"ENABLED\",\n\"targeting\": \"x\"," + rest), `5: flag "f": targeting is not supported`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "flags.json")

@@ -15,98 +15,165 @@ const (
 	maxScale = 1000
 )
 
-// flag is one key with its last good value, which Flags.mu guards.
+// flag is one key and what is known of it.
 type flag[V comparable] struct {
-	key      string
-	fallback V
-	last     V
-	ask      func(ctx context.Context, c Client, key string, fallback V) (V, error)
+	key       string
+	fallback  V
+	ask       func(ctx context.Context, c Client, who openfeature.EvaluationContext) (V, audience, error)
+	code      func(V) uint8 // what a snapshot and a caller keep of a value
+	perCaller bool          // callers may have values of their own
+
+	// Guarded by Flags.mu.
+	last     V    // the last good value without a caller
+	answered bool // last came from the provider
+	targeted bool // callers may have values other than last, now
 }
 
 // evaluator is a flag of any type.
 type evaluator interface {
 	name() string
-	// evaluate asks the client. keep, called under Flags.mu, makes the answer the last good value and
-	// tells whether that changes it.
+	// evaluate asks the client without a caller. keep, called under Flags.mu, makes the answer the last good
+	// one and tells whether that changes anything.
 	evaluate(ctx context.Context, c Client) (keep func() bool, err error)
+	// evaluateFor asks the client for a caller and returns the code of the value.
+	evaluateFor(ctx context.Context, c Client, who openfeature.EvaluationContext) (uint8, error)
+	// state is what a snapshot knows of the flag. Call it under Flags.mu.
+	state() state
 }
+
+// state is a flag's value without a caller, by its code.
+type state struct {
+	value    uint8
+	targeted bool
+}
+
+// The codes of a switch; those of a mode are the modes.
+const (
+	codeOff uint8 = iota
+	codeOn
+)
 
 func (f *flag[V]) name() string { return f.key }
 
+func (f *flag[V]) state() state { return state{f.code(f.last), f.targeted} }
+
 func (f *flag[V]) evaluate(ctx context.Context, c Client) (keep func() bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("flag %q: the provider panicked: %v", f.key, p)
-		}
-	}()
-	v, err := f.ask(ctx, c, f.key, f.fallback)
-	if err != nil {
+	v, to, err := f.answer(ctx, c, openfeature.EvaluationContext{})
+	if err != nil && !(f.perCaller && to == perhapsOthers) {
 		return nil, fmt.Errorf("flag %q: %w", f.key, err)
 	}
 	return func() bool {
-		changed := f.last != v
-		f.last = v
+		targeted := f.perCaller && to != everyone
+		if to == asBefore && f.answered {
+			targeted = f.targeted
+		}
+		changed := f.last != v || f.targeted != targeted
+		f.last, f.targeted, f.answered = v, targeted, true
 		return changed
 	}, nil
 }
 
-func newSwitch(key string, fallback bool) *flag[bool] {
+func (f *flag[V]) evaluateFor(ctx context.Context, c Client, who openfeature.EvaluationContext) (uint8, error) {
+	v, _, err := f.answer(ctx, c, who)
+	if err != nil {
+		return 0, fmt.Errorf("flag %q for caller %q: %w", f.key, who.TargetingKey(), err)
+	}
+	return f.code(v), nil
+}
+
+// answer asks the client; a panic is an error.
+func (f *flag[V]) answer(ctx context.Context, c Client, who openfeature.EvaluationContext) (v V, to audience, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, to, err = f.fallback, everyone, fmt.Errorf("the provider panicked: %v", p)
+		}
+	}()
+	return f.ask(ctx, c, who)
+}
+
+func newSwitch(key string, fallback, perCaller bool) *flag[bool] {
 	return &flag[bool]{
-		key: key, fallback: fallback, last: fallback,
-		ask: func(ctx context.Context, c Client, key string, fallback bool) (bool, error) {
-			d, err := c.BooleanValueDetails(ctx, key, fallback, openfeature.EvaluationContext{})
+		key: key, fallback: fallback, last: fallback, perCaller: perCaller,
+		ask: func(ctx context.Context, c Client, who openfeature.EvaluationContext) (bool, audience, error) {
+			d, err := c.BooleanValueDetails(ctx, key, fallback, who)
 			return answer(d, err, fallback, "a boolean")
+		},
+		code: func(on bool) uint8 {
+			if on {
+				return codeOn
+			}
+			return codeOff
 		},
 	}
 }
 
-func newMode(key string, fallback seawall.Mode) *flag[seawall.Mode] {
+func newMode(key string, fallback seawall.Mode, perCaller bool) *flag[seawall.Mode] {
 	return &flag[seawall.Mode]{
-		key: key, fallback: fallback, last: fallback,
-		ask: func(ctx context.Context, c Client, key string, fallback seawall.Mode) (seawall.Mode, error) {
-			d, err := c.StringValueDetails(ctx, key, fallback.String(), openfeature.EvaluationContext{})
-			text, err := answer(d, err, fallback.String(), "a string")
+		key: key, fallback: fallback, last: fallback, perCaller: perCaller,
+		ask: func(ctx context.Context, c Client, who openfeature.EvaluationContext) (seawall.Mode, audience, error) {
+			d, err := c.StringValueDetails(ctx, key, fallback.String(), who)
+			text, to, err := answer(d, err, fallback.String(), "a string")
 			if err != nil {
-				return fallback, err
+				return fallback, to, err
 			}
 			for _, m := range [...]seawall.Mode{seawall.Enforce, seawall.LogOnly, fallback} {
 				if text == m.String() {
-					return m, nil
+					return m, to, nil
 				}
 			}
-			return fallback, fmt.Errorf("%.64q is not a mode; want %q or %q", text, seawall.Enforce, seawall.LogOnly)
+			return fallback, everyone, fmt.Errorf("%.64q is not a mode; want %q or %q", text, seawall.Enforce, seawall.LogOnly)
 		},
+		code: func(m seawall.Mode) uint8 { return uint8(m) },
 	}
 }
 
+// newScale is the one flag that has a value for everyone only.
 func newScale(key string) *flag[float64] {
 	return &flag[float64]{
 		key: key, fallback: 1, last: 1,
-		ask: func(ctx context.Context, c Client, key string, fallback float64) (float64, error) {
-			d, err := c.FloatValueDetails(ctx, key, fallback, openfeature.EvaluationContext{})
-			v, err := answer(d, err, fallback, "a number")
+		ask: func(ctx context.Context, c Client, who openfeature.EvaluationContext) (float64, audience, error) {
+			d, err := c.FloatValueDetails(ctx, key, 1, who)
+			v, to, err := answer(d, err, 1, "a number")
 			if err == nil && !(v >= minScale && v <= maxScale) { // in this form it refuses NaN too
 				err = fmt.Errorf("%v is out of range; want %v to %v", v, minScale, maxScale)
 			}
-			return v, err
+			return v, to, err
 		},
+		code: func(float64) uint8 { return 0 },
 	}
 }
 
+// audience is for whom an answer holds.
+type audience uint8
+
+const (
+	everyone      audience = iota // whoever asks
+	perhapsOthers                 // callers may be answered differently
+	asBefore                      // the provider remembered the answer, and not for whom it holds
+)
+
 // answer sorts out what an evaluation came to. The SDK's error does not tell why, only the details do.
-func answer[T any](d openfeature.GenericEvaluationDetails[T], err error, fallback T, want string) (T, error) {
+func answer[T any](d openfeature.GenericEvaluationDetails[T], err error, fallback T, want string) (T, audience, error) {
 	if err == nil && d.ErrorCode != "" {
 		err = errors.New(string(d.ErrorCode) + ": " + d.ErrorMessage)
 	}
 	switch {
 	case d.ErrorCode == openfeature.FlagNotFoundCode:
-		return fallback, nil
+		return fallback, everyone, nil
 	case d.ErrorCode == openfeature.TypeMismatchCode:
-		return fallback, fmt.Errorf("not %s: %w", want, err)
+		return fallback, everyone, fmt.Errorf("not %s: %w", want, err)
+	case d.ErrorCode == openfeature.TargetingKeyMissingCode:
+		return fallback, perhapsOthers, err
 	case err != nil:
-		return fallback, err
-	case d.Reason == openfeature.DisabledReason:
-		return fallback, nil
+		return fallback, everyone, err
 	}
-	return d.Value, nil
+	switch d.Reason {
+	case openfeature.DisabledReason:
+		return fallback, everyone, nil
+	case openfeature.StaticReason:
+		return d.Value, everyone, nil
+	case openfeature.CachedReason:
+		return d.Value, asBefore, nil
+	}
+	return d.Value, perhapsOthers, nil
 }

@@ -3,6 +3,7 @@ package flags
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,14 +19,17 @@ type Flags struct {
 	current  atomic.Pointer[snapshot]
 	failures atomic.Int64
 
-	mu       sync.Mutex
-	enabled  *flag[bool]
-	scale    *flag[float64]
-	gates    []gate
-	index    map[string]int   // into gates, by layer or "layer:policy"
-	flags    []evaluator      // all of them, in the order in which they are evaluated
-	problems map[string]error // by key; noAnswer is the provider as a whole
-	overdue  bool             // the evaluation that runs has taken longer than Timeout
+	callers *callers // nil without targeting
+
+	mu             sync.Mutex
+	scale          *flag[float64]
+	gates          map[string]*gate         // by layer or "layer:policy"
+	flags          []evaluator              // all of them, by number, in the order in which they are evaluated
+	problems       map[string]error         // by key; noAnswer is the provider as a whole
+	callerProblems map[string]callerProblem // by key
+	generation     uint64                   // counts what makes stale what callers have
+	known          *known                   // nil until Unread has been asked
+	overdue        bool                     // the evaluation that runs has taken longer than Timeout
 
 	ctx     context.Context // done when closed
 	cancel  context.CancelFunc
@@ -50,17 +54,23 @@ func New(cfg Config) (*Flags, error) {
 		return nil, err
 	}
 	f := &Flags{
-		cfg:      cfg,
-		enabled:  newSwitch(cfg.Prefix+"-enabled", true),
-		scale:    newScale(cfg.Prefix + "-ratelimit-scale"),
-		index:    map[string]int{},
-		problems: map[string]error{},
-		changed:  make(chan struct{}, 1),
-		asked:    make(chan question),
-		stopped:  make(chan struct{}),
+		cfg:            cfg,
+		scale:          newScale(cfg.Prefix + "-ratelimit-scale"),
+		gates:          map[string]*gate{},
+		problems:       map[string]error{},
+		callerProblems: map[string]callerProblem{},
+		changed:        make(chan struct{}, 1),
+		asked:          make(chan question),
+		stopped:        make(chan struct{}),
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	f.flags = append(f.flags, f.enabled, f.scale)
+	if cfg.Targeting != nil && cfg.Client != nil {
+		if f.callers, err = newCallers(f.ctx, cfg.Targeting); err != nil {
+			f.cancel()
+			return nil, fmt.Errorf("flags: the cache of callers: %w", err)
+		}
+	}
+	f.flags = append(f.flags, newSwitch(cfg.Prefix+"-enabled", true, f.callers != nil), f.scale)
 	for _, layer := range [...]string{"ratelimit", "concurrency", "fleetshed", "workershed"} {
 		f.register(layer, "")
 	}
@@ -92,15 +102,20 @@ func events() []openfeature.EventType {
 // than Timeout, and not at all for a provider that is known to hang.
 func (f *Flags) Gate(layer, policy string) seawall.Gate {
 	f.mu.Lock()
-	i, fresh := f.register(layer, policy)
+	g, fresh := f.register(layer, policy)
 	f.mu.Unlock()
 	if len(fresh) > 0 {
 		f.ask(fresh)
 	}
-	return func(*seawall.Request) seawall.Mode { return f.current.Load().modes[i] }
+	return func(r *seawall.Request) seawall.Mode {
+		if m := g.now.Load(); m != byCaller {
+			return seawall.Mode(m)
+		}
+		return f.callers.mode(f.current.Load(), g, r)
+	}
 }
 
-// Off implements seawall.Switch: whether seawall-enabled is false.
+// Off implements seawall.Switch: whether seawall-enabled is false, and for everyone.
 func (f *Flags) Off() bool { return f.current.Load().off }
 
 // Scale multiplies every rate and burst; it lies between 0.001 and 1000.
@@ -122,8 +137,9 @@ func (f *Flags) Err() error {
 	f.mu.Lock()
 	errs := []error{f.problems[noAnswer]}
 	for _, g := range f.flags {
-		errs = append(errs, f.problems[g.name()])
+		errs = append(errs, f.problems[g.name()], f.callerProblems[g.name()].err)
 	}
+	errs = append(errs, f.callerProblems[callerIDFunc].err, f.callerProblems[attributesFunc].err)
 	f.mu.Unlock()
 	if f.cfg.Source != nil {
 		errs = append(errs, f.cfg.Source.Err())

@@ -135,6 +135,7 @@ func TestAnInvalidValueKeepsTheLastGoodOne(t *testing.T) {
 		{"seawall-ratelimit-scale", 0.0, "0 is out of range"},
 		{"seawall-ratelimit-scale", 1e18, "1e+18 is out of range"},
 		{"seawall-ratelimit-scale", math.Inf(1), "+Inf is out of range"},
+		{"seawall-ratelimit-scale", math.Inf(-1), "-Inf is out of range"},
 		{"seawall-ratelimit-scale", "2", "not a number"},
 	} {
 		p := newMoody(good)

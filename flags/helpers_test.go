@@ -65,12 +65,16 @@ func newMoody(v values) *moody {
 
 func (p *moody) set(m mood) { p.mood.Store(&m) }
 
-func (p *moody) be(ctx context.Context, key string) (openfeature.ProviderResolutionDetail, bool) {
+// enter counts an evaluation in, and returns what counts it out.
+func (p *moody) enter() (leave func()) {
 	p.asked.Add(1)
 	if n := p.now.Add(1); n > p.most.Load() {
 		p.most.Store(n)
 	}
-	defer p.now.Add(-1)
+	return func() { p.now.Add(-1) }
+}
+
+func (p *moody) be(ctx context.Context, key string) (openfeature.ProviderResolutionDetail, bool) {
 	if m := p.mood.Load(); m != nil && *m != nil {
 		if err := (*m)(ctx, key); err != nil {
 			return openfeature.ProviderResolutionDetail{ResolutionError: *err, Reason: openfeature.ErrorReason}, true
@@ -80,6 +84,7 @@ func (p *moody) be(ctx context.Context, key string) (openfeature.ProviderResolut
 }
 
 func (p *moody) BooleanEvaluation(ctx context.Context, key string, fallback bool, flat openfeature.FlattenedContext) openfeature.BoolResolutionDetail {
+	defer p.enter()()
 	if d, bad := p.be(ctx, key); bad {
 		return openfeature.BoolResolutionDetail{Value: fallback, ProviderResolutionDetail: d}
 	}
@@ -87,6 +92,7 @@ func (p *moody) BooleanEvaluation(ctx context.Context, key string, fallback bool
 }
 
 func (p *moody) StringEvaluation(ctx context.Context, key, fallback string, flat openfeature.FlattenedContext) openfeature.StringResolutionDetail {
+	defer p.enter()()
 	if d, bad := p.be(ctx, key); bad {
 		return openfeature.StringResolutionDetail{Value: fallback, ProviderResolutionDetail: d}
 	}
@@ -94,6 +100,7 @@ func (p *moody) StringEvaluation(ctx context.Context, key, fallback string, flat
 }
 
 func (p *moody) FloatEvaluation(ctx context.Context, key string, fallback float64, flat openfeature.FlattenedContext) openfeature.FloatResolutionDetail {
+	defer p.enter()()
 	if d, bad := p.be(ctx, key); bad {
 		return openfeature.FloatResolutionDetail{Value: fallback, ProviderResolutionDetail: d}
 	}
@@ -195,4 +202,91 @@ func modeFile(mode string) string {
   }
 }}
 `
+}
+
+// rule is the value of a flag for who asks: id is empty without a caller. What is an error is returned as one.
+type rule func(id string, about openfeature.FlattenedContext) any
+
+// rules are flags that are targeted.
+type rules map[string]rule
+
+// flags returns them together with others, which are not.
+func (r rules) flags(others values) map[string]memprovider.InMemoryFlag {
+	all := others.flags()
+	for key, rule := range r {
+		evaluate := func(_ memprovider.InMemoryFlag, about openfeature.FlattenedContext) (any, openfeature.ProviderResolutionDetail) {
+			id, _ := about[openfeature.TargetingKey].(string)
+			d := openfeature.ProviderResolutionDetail{Reason: openfeature.DefaultReason}
+			if id != "" {
+				d.Reason = openfeature.TargetingMatchReason
+			}
+			v := rule(id, about)
+			if err, bad := v.(error); bad { // only with a value of the right type the provider leaves it at that
+				v = any(strings.HasSuffix(key, "-enabled"))
+				if strings.HasSuffix(key, "-mode") {
+					v = ""
+				}
+				d.ResolutionError, d.Reason = openfeature.NewGeneralResolutionError(err.Error()), openfeature.ErrorReason
+			}
+			return v, d
+		}
+		all[key] = memprovider.InMemoryFlag{Key: key, State: memprovider.Enabled, ContextEvaluator: &evaluate}
+	}
+	return all
+}
+
+// one is a rule with one value for some callers, by name, and another for everybody else.
+func one(value, others any, names ...string) rule {
+	return func(id string, _ openfeature.FlattenedContext) any {
+		for _, name := range names {
+			if id == idOf(seawall.NewKey(name)) {
+				return value
+			}
+		}
+		return others
+	}
+}
+
+func idOf(k seawall.Key) string { return "id-" + k.String() }
+
+// from is a request of a caller.
+func from(name string) *seawall.Request { return &seawall.Request{Key: seawall.NewKey(name)} }
+
+// aim makes Flags that follow a provider of rules and others with targeting.
+func aim(t testing.TB, r rules, others values, cfg flags.Config) (*moody, *flags.Flags) {
+	t.Helper()
+	p := newMoody(nil)
+	p.UpdateFlags(r.flags(others))
+	if cfg.Targeting == nil {
+		cfg.Targeting = &flags.Targeting{CallerID: idOf}
+	}
+	polled := cfg.Interval > 0
+	if !polled {
+		cfg.Interval = time.Hour
+	}
+	f := follow(t, p, cfg)
+	if !polled {
+		idle(t, p, f) // the events of the beginning are over
+	}
+	return p, f
+}
+
+// comes waits for a gate to have a mode for r.
+func comes(t testing.TB, want seawall.Mode, g seawall.Gate, r *seawall.Request, msg ...any) {
+	t.Helper()
+	require.Eventually(t, func() bool { return g(r) == want }, soon, poll, msg...)
+}
+
+// idle waits until nothing is evaluated and nobody waits to be.
+func idle(t testing.TB, p *moody, f *flags.Flags) {
+	t.Helper()
+	quiet := 0
+	asked := int64(-1)
+	require.Eventually(t, func() bool {
+		if now := p.asked.Load(); f.Waiting() > 0 || p.now.Load() > 0 || now != asked {
+			asked, quiet = now, 0
+		}
+		quiet++
+		return quiet > 5
+	}, soon, poll)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // node is a JSON value that knows where it stands.
@@ -35,6 +36,19 @@ func (n node) kind() string {
 		return "an object"
 	}
 	return "null"
+}
+
+// text is the value as it is written, as far as an error can show it.
+func (n node) text() string {
+	switch v := n.value.(type) {
+	case string:
+		return fmt.Sprintf("%.64q", v)
+	case json.Number:
+		return fmt.Sprintf("%.64s", v)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return n.kind()
 }
 
 // filePath makes errors that say where in the file something is wrong.
@@ -128,8 +142,8 @@ func (r *jsonReader) object() ([]member, error) {
 	return members, err
 }
 
-// plain returns the value without positions, as memprovider wants it: whole numbers as int64, since it
-// turns an int64 into a float64 where one is asked for but not the other way round.
+// plain returns the value without positions, as variants are kept: whole numbers as int64, since an int64 is
+// turned into a float64 where one is asked for but not the other way round.
 func (n node) plain() (any, error) {
 	switch v := n.value.(type) {
 	case json.Number:

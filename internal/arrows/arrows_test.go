@@ -89,7 +89,10 @@ var rules = []rule{
 		why:     "following a file is the same for flags and for policies, and knows neither",
 	},
 	{
-		folder: "flags", except: "flags/filewatch", may: []string{"", "flags/filewatch"}, libs: openFeature,
+		folder: "flags", except: "flags/filewatch", may: []string{"", "flags/filewatch"},
+		libs: slices.Concat(openFeature, []string{
+			"github.com/diegoholiveira/jsonlogic", "github.com/twmb/murmur3", "github.com/maypok86/otter",
+		}),
 		without: slices.Concat(echo, goRedis, prometheus),
 		why:     "flags turn OpenFeature into modes and know nothing else",
 	},

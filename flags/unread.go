@@ -1,0 +1,100 @@
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// lister is a Source that knows the keys of its flags.
+type lister interface{ Keys() []string }
+
+// Unread names, as of now, what is likely to be misspelt: flags of a Source that lists its Keys, if they begin
+// with the prefix and nothing reads them, and names of Config.Defaults that no gate has had. Ask once the
+// Stack is built; nil if there is none. From then on it is logged if the flags change and something else is
+// unread: a kill switch that is misspelt at 3 a.m. must not be silent. A policy that comes later may still
+// read them, so this is not in Err.
+func (f *Flags) Unread() error {
+	err := f.unread()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.known = &known{err}
+	return err
+}
+
+// known is what was last told of unread flags.
+type known struct{ unread error }
+
+// reportUnread logs what is unread, if that is news and the Stack is built.
+func (f *Flags) reportUnread() {
+	f.mu.Lock()
+	last := f.known
+	f.mu.Unlock()
+	if last == nil {
+		return
+	}
+	now := f.unread()
+	f.mu.Lock()
+	f.known = &known{now}
+	f.mu.Unlock()
+	if now != nil && (last.unread == nil || last.unread.Error() != now.Error()) {
+		f.cfg.Logger.Warn("seawall: flags that nothing reads", "error", now.Error())
+	}
+}
+
+func (f *Flags) unread() error {
+	f.mu.Lock()
+	keys := make([]string, len(f.flags))
+	for n, g := range f.flags {
+		keys[n] = g.name()
+	}
+	names := slices.Sorted(maps.Keys(f.gates))
+	f.mu.Unlock()
+
+	var errs []error
+	if l, ok := f.cfg.Source.(lister); ok {
+		for _, key := range slices.Compact(slices.Sorted(slices.Values(l.Keys()))) {
+			if strings.HasPrefix(key, f.cfg.Prefix+"-") && !slices.Contains(keys, key) {
+				errs = append(errs, f.locate(key, fmt.Errorf("%s: nothing reads this flag%s", key, nearest(key, keys))))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.cfg.Defaults)) {
+		if !slices.Contains(names, name) {
+			errs = append(errs, fmt.Errorf("flags: Config.Defaults[%q]: no layer or policy has this name%s", name, nearest(name, names)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// nearest asks whether the word of a list was meant that is fewest edits away, the first of several, unless that is far.
+func nearest(word string, list []string) string {
+	best := slices.MinFunc(list, func(a, b string) int { return edits(word, a) - edits(word, b) })
+	if edits(word, best) > max(2, len(word)/4) {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// edits is how many bytes must be added, removed or replaced to make b out of a (Levenshtein).
+func edits(a, b string) int {
+	row := make([]int, len(b)+1) // from the a read so far to each beginning of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
