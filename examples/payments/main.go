@@ -26,6 +26,7 @@ import (
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/flags"
+	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/report"
 	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/store"
@@ -112,12 +113,12 @@ type app struct {
 	denyCache *store.DenyCache  // in front of that
 }
 
-// newFlags follows the file, or has the defaults in code without one.
-func newFlags(ctx context.Context, file string) (*flags.Flags, error) {
+// newFlags follows the file, whose flags may be targeted at callers, or has the defaults in code without one.
+func newFlags(ctx context.Context, file string, callers *identity.Hasher) (*flags.Flags, error) {
 	if file == "" {
 		return flags.New(flags.Config{})
 	}
-	return flags.OpenFile(ctx, file, flags.Config{})
+	return flags.OpenFile(ctx, file, flags.Config{Targeting: &flags.Targeting{CallerID: callers.CallerID}})
 }
 
 // fullStore is what both stores are.
@@ -155,15 +156,15 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 			err = errors.Join(err, a.close(context.WithoutCancel(ctx)))
 		}
 	}()
-	if a.flags, err = newFlags(ctx, o.flagsFile); err != nil {
-		return nil, fmt.Errorf("flag -flags: %w", err)
-	}
 	if a.store, err = a.newStore(o); err != nil {
 		return nil, err
 	}
 	callers, err := newCallers(a.store)
 	if err != nil {
 		return nil, err
+	}
+	if a.flags, err = newFlags(ctx, o.flagsFile, callers); err != nil {
+		return nil, fmt.Errorf("flag -flags: %w", err)
 	}
 	layers, worker, err := o.layers(a.flags.Scale)
 	if err != nil {
@@ -193,6 +194,9 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	}
 	if err := a.flags.Err(); err != nil { // the policies' flags are known only now
 		return nil, fmt.Errorf("flag -flags: %s: %w", o.flagsFile, err)
+	}
+	if err := a.flags.Unread(); err != nil { // probably misspelt, or of another version of this program
+		slog.Warn("payments: flags that nothing reads", "error", err)
 	}
 	protect, err := protect(a.stack, callers)
 	if err != nil {
