@@ -24,6 +24,11 @@
 //     advisory one the walk goes on to the first enforced one. What lies behind it is skipped.
 //   - Off and log-only win over every failure policy.
 //
+// Hence all layers log-only refuse, in what is counted, the requests that all layers enforced would refuse, and so does one
+// layer alone; and in any mixture log-only checks never change what enforced ones decide. The module internal/proof draws
+// traces that show it, on both stores. Stacks that are mounted one by one decide one by one: behind a refusal that is
+// log-only the next one is asked as if there had been none.
+//
 // # Invariants
 //
 // While the store is up, for every rule, on every store, under any number of clients and instances:

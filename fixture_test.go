@@ -55,7 +55,7 @@ func (l *switchLayer) Enter(_ *seawall.Request, m seawall.Mode) (seawall.Result,
 	return seawall.Result{Admitted: true}, 1
 }
 
-func (l *switchLayer) Begin(t seawall.Ticket) (seawall.Result, seawall.Ticket) {
+func (l *switchLayer) Begin(t seawall.Ticket, _ bool) (seawall.Result, seawall.Ticket) {
 	l.begun++
 	if l.full {
 		l.inside--

@@ -21,7 +21,9 @@ type Local interface {
 	Enter(r *Request, m Mode) (Result, Ticket)
 	// Begin is called with the ticket of Enter when all layers have admitted the request: from now on it is handled. A
 	// layer that has no room for it any more may refuse it once more; what it has spent by then is not given back.
-	Begin(t Ticket) (Result, Ticket)
+	// spared tells that this layer is in log-only mode and that another one's refusal is, too: had all been enforced, the
+	// request would not be handled.
+	Begin(t Ticket, spared bool) (Result, Ticket)
 	// Leave is called once with the last ticket that is not zero: as soon as the request is refused, or when its handler
 	// has returned.
 	Leave(t Ticket)

@@ -47,7 +47,7 @@ func (a *Admission) begin() {
 		if p.ticket == 0 || a.decision.Denied {
 			continue
 		}
-		res, ticket := a.begun(p)
+		res, ticket := a.begun(p, p.mode == LogOnly && a.advised())
 		p.ticket = ticket
 		if !res.Admitted {
 			a.results[p.from] = res
@@ -59,15 +59,25 @@ func (a *Admission) begin() {
 	}
 }
 
+// advised tells whether a layer would have refused the request, had it been enforced.
+func (a *Admission) advised() bool {
+	for i := range a.parts {
+		if a.parts[i].outcome == WouldDeny {
+			return true
+		}
+	}
+	return false
+}
+
 // begun is the last word of a local layer. One that panics admits.
-func (a *Admission) begun(p *part) (res Result, ticket Ticket) {
+func (a *Admission) begun(p *part, spared bool) (res Result, ticket Ticket) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.stack.observer.Failed("beginning of "+p.layer.Name(), &panicError{v})
 			res, ticket = Result{Admitted: true}, p.ticket
 		}
 	}()
-	return p.layer.local.Begin(p.ticket)
+	return p.layer.local.Begin(p.ticket, spared)
 }
 
 // plan collects the checks of the other layers that are on and that this request meets for the first time.

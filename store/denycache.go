@@ -20,6 +20,9 @@ type DenyCacheConfig struct {
 	// MaxAge is how long a denial is believed at most, 10 s or less; zero is a second. So long may a caller be
 	// denied to whom another instance has given something back.
 	MaxAge time.Duration
+	// Now is the clock that denials grow old by; nil is the system's, read so that steps of it do not matter. It is for
+	// tests whose store goes by a clock of theirs: then it must be the same clock, and may not go back.
+	Now func() time.Time
 }
 
 // DenyCache is a seawall.Store that answers in place of another one what is known already: a limit that a caller has
@@ -66,8 +69,11 @@ func NewDenyCache(cfg DenyCacheConfig) (*DenyCache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	began := time.Now()
-	return &DenyCache{store: cfg.Store, denials: d, now: func() time.Duration { return time.Since(began) }}, nil
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	began := cfg.Now()
+	return &DenyCache{store: cfg.Store, denials: d, now: func() time.Duration { return cfg.Now().Sub(began) }}, nil
 }
 
 // Saved returns how many calls of Apply were answered without the store.

@@ -69,9 +69,9 @@
 //
 // A shadow that ran on the real utilization would wind up: nothing is shed, so u stays high, so the level
 // goes to 1, and the shadow tells nothing about enforcing. The controller and the hard cap therefore
-// count only what would be in flight had every refusal been enforced. A request refused in log-only mode
-// goes on and is part of [Shedder.InFlight], but not of [Shedder.Utilization]. Requests in mode off are
-// not counted at all.
+// count only what would be in flight had every refusal been enforced, those of other layers too. A request that is
+// refused in log-only mode, here or by another layer while this one is in log-only mode, goes on and is part of
+// [Shedder.InFlight], but not of [Shedder.Utilization]. Requests in mode off are not counted at all.
 //
 // # Invariants
 //

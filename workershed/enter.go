@@ -60,13 +60,20 @@ func (s *Shedder) queue(r *seawall.Request, m seawall.Mode) seawall.Ticket {
 }
 
 // Begin implements [seawall.Local]. It refuses a request that had no reservation, if others have reached the hard cap
-// meanwhile.
-func (s *Shedder) Begin(t seawall.Ticket) (seawall.Result, seawall.Ticket) {
+// meanwhile. One that is spared, here or by others, is part of InFlight only.
+func (s *Shedder) Begin(t seawall.Ticket, spared bool) (seawall.Result, seawall.Ticket) {
 	kind := t % kinds
 	if kind <= ticketSpared {
 		return s.admitted(s.kept.load()), t
 	}
 	s.undecided[t/kinds].leave()
+	if spared {
+		if kind == ticketReserved {
+			s.kept.leave()
+		}
+		s.spared.enter()
+		return s.admitted(s.kept.load()), ticketSpared
+	}
 	switch kind {
 	case ticketCritical:
 		s.kept.enter()

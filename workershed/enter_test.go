@@ -27,7 +27,7 @@ func handle(s *Shedder, r *seawall.Request, m seawall.Mode) (seawall.Result, sea
 	if ticket == 0 || !res.Admitted {
 		return res, ticket
 	}
-	begun, ticket := s.Begin(ticket)
+	begun, ticket := s.Begin(ticket, false)
 	if !begun.Admitted {
 		return begun, 0
 	}

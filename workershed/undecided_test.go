@@ -64,16 +64,16 @@ func TestWhoHadNoReservationIsRefusedWhenOthersHaveTakenTheWorkers(t *testing.T)
 		_, first := s.Enter(of("a", seawall.Read), mode)
 		_, second := s.Enter(of("a", seawall.Read), mode)
 		_, other := s.Enter(of("b", seawall.Read), mode)
-		res, first := s.Begin(first)
+		res, first := s.Begin(first, false)
 		assert.True(t, res.Admitted)
-		res, other = s.Begin(other)
+		res, other = s.Begin(other, false)
 		assert.True(t, res.Admitted)
-		res, second = s.Begin(second)
+		res, second = s.Begin(second, false)
 		assert.Equal(t, admitted, res.Admitted)
 		assert.Equal(t, admitted, second != 0)
 		assert.Equal(t, 1.0, s.Utilization())
 		_, critical := s.Enter(of("a", seawall.Critical), mode)
-		res, critical = s.Begin(critical)
+		res, critical = s.Begin(critical, false)
 		assert.True(t, res.Admitted)
 		for _, ticket := range []seawall.Ticket{first, second, other, critical} {
 			s.Leave(ticket)
@@ -100,7 +100,7 @@ func TestTheHardCapHoldsAmongCallersWithManyUndecidedRequests(t *testing.T) {
 					s.Leave(ticket)
 					continue
 				}
-				res, ticket := s.Begin(ticket)
+				res, ticket := s.Begin(ticket, false)
 				if !res.Admitted {
 					late.Add(1)
 					continue
@@ -120,4 +120,29 @@ func TestTheHardCapHoldsAmongCallersWithManyUndecidedRequests(t *testing.T) {
 	assert.Positive(t, begun.Load())
 	assert.Zero(t, beyond.Load())
 	assertEmpty(t, s)
+}
+
+// TestWhatOthersSpareIsNotInFlight: in log-only mode, a request that another log-only layer would refuse is handled all
+// the same, and would not be had both been enforced.
+func TestWhatOthersSpareIsNotInFlight(t *testing.T) {
+	s := newQuiet(t, Config{Workers: 2, HardCap: 1})
+	_, first := s.Enter(request(seawall.Read), seawall.LogOnly)
+	_, second := s.Enter(request(seawall.Read), seawall.LogOnly) // behind it, without a reservation
+	_, critical := s.Enter(request(seawall.Critical), seawall.LogOnly)
+	var tickets []seawall.Ticket
+	for _, ticket := range []seawall.Ticket{first, second, critical} {
+		res, ticket := s.Begin(ticket, true)
+		assert.True(t, res.Admitted)
+		assert.NotZero(t, ticket)
+		tickets = append(tickets, ticket)
+	}
+	assert.Zero(t, s.Utilization())
+	assert.EqualValues(t, 3, s.InFlight())
+	res, ticket := handle(s, request(seawall.Read), seawall.LogOnly)
+	assert.True(t, res.Admitted, "there is room")
+	assert.Equal(t, 0.5, s.Utilization())
+	for _, ticket := range append(tickets, ticket) {
+		s.Leave(ticket)
+	}
+	assert.Zero(t, s.InFlight())
 }

@@ -26,6 +26,15 @@
 //   - with four processes, ten instances and a Redis with its own clock, that no more is in use than the cap by the count
 //     of a witness, and that in the end all is free.
 //
+// Of dark launches, with all layers in one stack or one by one, with a cache of denials and without:
+//
+//   - that all layers log-only would refuse what all layers enforced refuse, request by request, with the same numbers, and
+//     that so does one layer or one policy alone; a worker shedder, too, counts what would be in flight then;
+//   - that in any mixture of modes, also if they change, log-only checks never change what enforced ones decide;
+//   - that outcomes and numbers are those of a reference that knows nothing of the engine, and counts obey the rule of one
+//     refusal each;
+//   - that in the end nothing is held; and that such tests find stores, releases and caches that are wrong.
+//
 // Not proved here: lines of waiters, the fleet's leases, leases of one key with different TTLs on a Redis where keys
 // expire, and when an instance renews, which its own clock says and not the stepped one.
 //
