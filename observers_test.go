@@ -31,7 +31,9 @@ func (o thorough) Checked(_ *seawall.Request, checks []seawall.Check, results []
 		o.note("checked " + checks[0].Limit.Name())
 	}
 }
+
 func (o thorough) Finished(*seawall.Request, []seawall.Check, []seawall.Result) { o.note("finished") }
+
 func (o thorough) Fallback(l *seawall.Limit, _ seawall.Outcome, reason string) {
 	o.note("fallback " + l.Name() + " " + reason)
 }
