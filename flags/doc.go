@@ -31,6 +31,10 @@
 // interval. An answer that arrives after [Config.Timeout] still counts: a kill switch that works late is
 // better than one that does not work.
 //
+// Of flags that change together, what is laxer counts at once, what is stricter when all have been read: a layer
+// that is switched on and put in log-only mode, or whose limit moves from the layer's mode to the policy's, is
+// not enforced in between.
+//
 // # One customer first
 //
 // With [Config.Targeting], callers have modes of their own: percentage roll-outs, one customer first. Still no

@@ -74,14 +74,16 @@ func (f *Flags) all() []evaluator {
 	return slices.Clone(f.flags)
 }
 
-// evaluate asks the provider for each of the flags. Each answer counts from the moment it arrives: a
-// provider that hangs over one flag does not hold back those before it.
+// evaluate asks the provider for each of the flags. What is laxer counts from the moment it arrives: a provider
+// that hangs over one flag does not hold back the kill switch before it. What is stricter counts when all have
+// been asked: a layer that is switched on in log-only mode is never enforced in between.
 func (f *Flags) evaluate(q question) {
 	ctx, cancel := context.WithTimeout(f.ctx, f.cfg.Timeout)
 	defer cancel()
 	over := f.watch()
+	var stricter []reply
 	for _, g := range q.flags {
-		keep, err := g.evaluate(ctx, f.cfg.Client)
+		answer, err := g.evaluate(ctx, f.cfg.Client)
 		if f.ctx.Err() != nil { // closed: what looks like an error may be only that
 			break
 		}
@@ -89,14 +91,32 @@ func (f *Flags) evaluate(q question) {
 			err = f.locate(g.name(), err)
 		}
 		f.mu.Lock()
-		if err == nil && keep() {
+		switch {
+		case err != nil:
+		case answer.stricter:
+			stricter = append(stricter, answer)
+		case answer.keep():
 			f.publish()
 		}
 		news := f.note(g.name(), err)
 		f.mu.Unlock()
 		f.report(news)
 	}
+	f.keep(stricter)
 	over(q.answered)
+}
+
+// keep makes answers the last good ones, all at once.
+func (f *Flags) keep(answers []reply) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed := false
+	for _, a := range answers {
+		changed = a.keep() || changed
+	}
+	if changed && f.ctx.Err() == nil {
+		f.publish()
+	}
 }
 
 // watch notes while an evaluation is overdue, once after Timeout and again after every Interval, as long as

@@ -21,6 +21,7 @@ type flag[V comparable] struct {
 	fallback  V
 	ask       func(ctx context.Context, c Client, who openfeature.EvaluationContext) (V, audience, error)
 	code      func(V) uint8 // what a snapshot and a caller keep of a value
+	strict    func(V) int   // of two values the greater is the stricter
 	perCaller bool          // callers may have values of their own
 
 	// Guarded by Flags.mu.
@@ -32,13 +33,18 @@ type flag[V comparable] struct {
 // evaluator is a flag of any type.
 type evaluator interface {
 	name() string
-	// evaluate asks the client without a caller. keep, called under Flags.mu, makes the answer the last good
-	// one and tells whether that changes anything.
-	evaluate(ctx context.Context, c Client) (keep func() bool, err error)
+	// evaluate asks the client without a caller. Only the goroutine that keeps answers calls it.
+	evaluate(ctx context.Context, c Client) (reply, error)
 	// evaluateFor asks the client for a caller and returns the code of the value.
 	evaluateFor(ctx context.Context, c Client, who openfeature.EvaluationContext) (uint8, error)
 	// state is what a snapshot knows of the flag. Call it under Flags.mu.
 	state() state
+}
+
+// reply is a valid answer to an evaluation.
+type reply struct {
+	keep     func() (changed bool) // makes it the last good one; call it under Flags.mu
+	stricter bool                  // than the last good one, for somebody
 }
 
 // state is a flag's value without a caller, by its code.
@@ -57,19 +63,22 @@ func (f *flag[V]) name() string { return f.key }
 
 func (f *flag[V]) state() state { return state{f.code(f.last), f.targeted} }
 
-func (f *flag[V]) evaluate(ctx context.Context, c Client) (keep func() bool, err error) {
+func (f *flag[V]) evaluate(ctx context.Context, c Client) (reply, error) {
 	v, to, err := f.answer(ctx, c, openfeature.EvaluationContext{})
 	if err != nil && !(f.perCaller && to == perhapsOthers) {
-		return nil, fmt.Errorf("flag %q: %w", f.key, err)
+		return reply{}, fmt.Errorf("flag %q: %w", f.key, err)
 	}
-	return func() bool {
-		targeted := f.perCaller && to != everyone
-		if to == asBefore && f.answered {
-			targeted = f.targeted
-		}
-		changed := f.last != v || f.targeted != targeted
-		f.last, f.targeted, f.answered = v, targeted, true
-		return changed
+	targeted := f.perCaller && to != everyone
+	if to == asBefore && f.answered {
+		targeted = f.targeted
+	}
+	return reply{
+		keep: func() bool {
+			changed := f.last != v || f.targeted != targeted
+			f.last, f.targeted, f.answered = v, targeted, true
+			return changed
+		},
+		stricter: f.strict(v) > f.strict(f.last) || targeted != f.targeted,
 	}, nil
 }
 
@@ -104,6 +113,12 @@ func newSwitch(key string, fallback, perCaller bool) *flag[bool] {
 			}
 			return codeOff
 		},
+		strict: func(on bool) int {
+			if on {
+				return 1
+			}
+			return 0
+		},
 	}
 }
 
@@ -123,7 +138,8 @@ func newMode(key string, fallback seawall.Mode, perCaller bool) *flag[seawall.Mo
 			}
 			return fallback, everyone, fmt.Errorf("%.64q is not a mode; want %q or %q", text, seawall.Enforce, seawall.LogOnly)
 		},
-		code: func(m seawall.Mode) uint8 { return uint8(m) },
+		code:   func(m seawall.Mode) uint8 { return uint8(m) },
+		strict: func(m seawall.Mode) int { return -int(m) },
 	}
 }
 
@@ -139,7 +155,8 @@ func newScale(key string) *flag[float64] {
 			}
 			return v, to, err
 		},
-		code: func(float64) uint8 { return 0 },
+		code:   func(float64) uint8 { return 0 },
+		strict: func(float64) int { return 0 },
 	}
 }
 

@@ -115,6 +115,18 @@ func (f *Flags) Gate(layer, policy string) seawall.Gate {
 	}
 }
 
+// Modes returns the modes of all layers and policies as of now, by layer or "layer:policy": those of a caller whom no
+// flag is targeted at.
+func (f *Flags) Modes() map[string]seawall.Mode {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, modes := f.current.Load(), make(map[string]seawall.Mode, len(f.gates))
+	for name, g := range f.gates {
+		modes[name] = s.mode(g, nil)
+	}
+	return modes
+}
+
 // Off implements seawall.Switch: whether seawall-enabled is false, and for everyone.
 func (f *Flags) Off() bool { return f.current.Load().off }
 

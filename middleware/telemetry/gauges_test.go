@@ -77,6 +77,7 @@ func TestGauges(t *testing.T) {
 	assert.Zero(t, value("seawall_fleet_capacity"), "nobody has announced workers")
 	assert.Equal(t, 1.0, value("seawall_instances"))
 	assert.Equal(t, 7.0, value("seawall_flag_errors_total"))
+	assert.Equal(t, map[string]float64{"ratelimit ": 0, "concurrency ": 0, "fleetshed ": 0, "workershed ": 0}, scrape.Series(t, reg, "seawall_mode"))
 
 	s := fixture.Stack(t, seawall.Config{Store: m}, fixture.Fleet(t, 8), w)
 	a := s.Admit(t.Context(), &seawall.Request{})

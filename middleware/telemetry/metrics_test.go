@@ -176,6 +176,7 @@ func TestMetricsAreLintedAndComplete(t *testing.T) {
 		"seawall_decision_duration_seconds": "layer",
 		"seawall_store_duration_seconds":    "store",
 		"seawall_inflight":                  "layer",
+		"seawall_mode":                      "layer policy",
 		"seawall_fleet_capacity":            "",
 		"seawall_fleet_used":                "",
 		"seawall_instances":                 "",

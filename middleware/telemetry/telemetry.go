@@ -161,6 +161,7 @@ func gauges(cfg Config) []prometheus.Collector {
 	if f := cfg.Flags; f != nil {
 		counter("seawall_flag_errors_total", "Flag evaluations and flag files that could not be used.",
 			func() float64 { return float64(f.Errors()) })
+		all = append(all, modes{f})
 	}
 	if c := cfg.DenyCache; c != nil {
 		counter("seawall_deny_cache_saved_total", "Store calls that the deny cache answered.",
