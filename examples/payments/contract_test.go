@@ -224,16 +224,18 @@ func TestCallersAreTheirKeysOrAddresses(t *testing.T) {
 
 func TestTheConsoleIsForThisMachine(t *testing.T) {
 	i := start(t)
-	for name, value := range map[string]string{"Host": "evil.example", "X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, i.url+"/seawall/", http.NoBody)
-		require.NoError(t, err)
-		req.Header.Set(name, value)
-		if name == "Host" {
-			req.Host = value
+	for _, page := range []string{"/seawall/", "/seawall/report", "/seawall/report?format=json"} {
+		for name, value := range map[string]string{"Host": "evil.example", "X-Forwarded-For": "192.0.2.1", "Forwarded": "for=192.0.2.1"} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, i.url+page, http.NoBody)
+			require.NoError(t, err)
+			req.Header.Set(name, value)
+			if name == "Host" {
+				req.Host = value
+			}
+			resp, err := i.client.Do(req)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			assert.Equal(t, 404, resp.StatusCode, "%s %s", page, name)
 		}
-		resp, err := i.client.Do(req)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
-		assert.Equal(t, 404, resp.StatusCode, name)
 	}
 }
