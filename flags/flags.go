@@ -28,7 +28,7 @@ type Flags struct {
 	problems       map[string]error         // by key; noAnswer is the provider as a whole
 	callerProblems map[string]callerProblem // by key
 	generation     uint64                   // counts what makes stale what callers have
-	known          *known                   // nil until Unread has been asked
+	unreadTold     *[]string                // by Unread, or logged since; nil until it has been asked
 	overdue        bool                     // the evaluation that runs has taken longer than Timeout
 
 	ctx     context.Context // done when closed

@@ -17,56 +17,61 @@ type lister interface{ Keys() []string }
 // unread: a kill switch that is misspelt at 3 a.m. must not be silent. A policy that comes later may still
 // read them, so this is not in Err.
 func (f *Flags) Unread() error {
-	err := f.unread()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.known = &known{err}
+	names, err := f.unread()
+	f.told(names)
 	return err
 }
 
-// known is what was last told of unread flags.
-type known struct{ unread error }
+// told remembers of which names it was told that nothing reads them, and returns what was told before, nil if that was
+// never.
+func (f *Flags) told(names []string) (before *[]string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before, f.unreadTold = f.unreadTold, &names
+	return before
+}
 
-// reportUnread logs what is unread, if that is news and the Stack is built.
+// reportUnread logs what is newly unread, once Unread has been asked.
 func (f *Flags) reportUnread() {
 	f.mu.Lock()
-	last := f.known
+	asked := f.unreadTold != nil
 	f.mu.Unlock()
-	if last == nil {
+	if !asked {
 		return
 	}
-	now := f.unread()
-	f.mu.Lock()
-	f.known = &known{now}
-	f.mu.Unlock()
-	if now != nil && (last.unread == nil || last.unread.Error() != now.Error()) {
-		f.cfg.Logger.Warn("seawall: flags that nothing reads", "error", now.Error())
+	names, err := f.unread()
+	before := f.told(names)
+	if slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(*before, name) }) {
+		f.cfg.Logger.Warn("seawall: flags that nothing reads", "error", err.Error())
 	}
 }
 
-func (f *Flags) unread() error {
+// unread returns what nothing reads, and an error that says so, where and what was meant.
+func (f *Flags) unread() (names []string, err error) {
 	f.mu.Lock()
-	keys := make([]string, len(f.flags))
+	read := make([]string, len(f.flags))
 	for n, g := range f.flags {
-		keys[n] = g.name()
+		read[n] = g.name()
 	}
-	names := slices.Sorted(maps.Keys(f.gates))
+	gates := slices.Sorted(maps.Keys(f.gates))
 	f.mu.Unlock()
 
 	var errs []error
 	if l, ok := f.cfg.Source.(lister); ok {
 		for _, key := range slices.Compact(slices.Sorted(slices.Values(l.Keys()))) {
-			if strings.HasPrefix(key, f.cfg.Prefix+"-") && !slices.Contains(keys, key) {
-				errs = append(errs, f.locate(key, fmt.Errorf("%s: nothing reads this flag%s", key, nearest(key, keys))))
+			if strings.HasPrefix(key, f.cfg.Prefix+"-") && !slices.Contains(read, key) {
+				names = append(names, key)
+				errs = append(errs, f.locate(key, fmt.Errorf("%s: nothing reads this flag%s", key, nearest(key, read))))
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.cfg.Defaults)) {
-		if !slices.Contains(names, name) {
-			errs = append(errs, fmt.Errorf("flags: Config.Defaults[%q]: no layer or policy has this name%s", name, nearest(name, names)))
+		if !slices.Contains(gates, name) {
+			names = append(names, name)
+			errs = append(errs, fmt.Errorf("flags: Config.Defaults[%q]: no layer or policy has this name%s", name, nearest(name, gates)))
 		}
 	}
-	return errors.Join(errs...)
+	return names, errors.Join(errs...)
 }
 
 // nearest asks whether the word of a list was meant that is fewest edits away, the first of several, unless that is far.
