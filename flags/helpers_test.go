@@ -283,7 +283,7 @@ func idle(t testing.TB, p *moody, f *flags.Flags) {
 	quiet := 0
 	asked := int64(-1)
 	require.Eventually(t, func() bool {
-		if now := p.asked.Load(); f.Waiting() > 0 || p.now.Load() > 0 || now != asked {
+		if now := p.asked.Load(); f.Busy() || p.now.Load() > 0 || now != asked {
 			asked, quiet = now, 0
 		}
 		quiet++
