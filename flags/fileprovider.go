@@ -139,7 +139,9 @@ func (p *FileProvider) changed(data []byte, err error) {
 		p.fail(err)
 		return
 	}
-	p.setProblem(nil)
+	if p.setProblem(nil) != nil {
+		p.log.Info("seawall: the flag file is good again", "file", p.path)
+	}
 	old := p.flags.Swap(&flags)
 	p.tell(slices.AppendSeq(slices.Collect(maps.Keys(*old)), maps.Keys(flags)))
 }
@@ -179,8 +181,10 @@ func (p *FileProvider) fail(err error) {
 	p.log.Warn("seawall: the flag file is unusable; its last good flags stay", "file", p.path, "error", err.Error())
 }
 
-func (p *FileProvider) setProblem(err error) {
+// setProblem returns the one before.
+func (p *FileProvider) setProblem(err error) (before error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.problem = err
+	before, p.problem = p.problem, err
+	return before
 }

@@ -22,6 +22,18 @@ func (f *Flags) Unread() error {
 	return err
 }
 
+// UnreadCount is how many flags and defaults Unread names, as of now; zero as long as it has not been asked.
+func (f *Flags) UnreadCount() int {
+	f.mu.Lock()
+	asked := f.unreadTold != nil
+	f.mu.Unlock()
+	if !asked {
+		return 0
+	}
+	names, _ := f.unread()
+	return len(names)
+}
+
 // told remembers of which names it was told that nothing reads them, and returns what was told before, nil if that was
 // never.
 func (f *Flags) told(names []string) (before *[]string) {

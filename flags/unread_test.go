@@ -101,10 +101,13 @@ func TestAMisspeltFlagIsLoggedWhenItComes(t *testing.T) {
 	f, err := flags.OpenFile(t.Context(), path, flags.Config{Logger: slog.New(log), Interval: 10 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	require.Zero(t, f.UnreadCount(), "the stack may not be built yet")
 	require.ErrorContains(t, f.Unread(), "did you mean seawall-ratelimit-mode?")
+	require.Equal(t, 1, f.UnreadCount())
 	replace(t, path, file("seawall-ratelimt-enabled"))
 	require.Eventually(t, func() bool { return log.count("did you mean seawall-ratelimit-enabled?") == 1 }, soon, poll)
 	replace(t, path, file("seawall-ratelimit-enabled"))
 	becomes(t, seawall.Off, f.Gate("ratelimit", ""))
 	require.Equal(t, 1, log.count("nothing reads"), "once, and what Unread has told not again")
+	require.Zero(t, f.UnreadCount())
 }

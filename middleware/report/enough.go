@@ -13,9 +13,10 @@ import (
 type shortfall struct {
 	terms   terms
 	excess  int64         // refused, and not drained: of a bucket in nanoseconds, otherwise in units of cost
+	shared  int64         // the same, if others see the caller too, and each drains its share
 	drains  time.Duration // when the store's state is that of a caller never seen, by the recorder's clock
 	enough  int64
-	atWorst int64 // as if another instance had had all of the limit used
+	atWorst int64 // by shared, as if others had had all of the limit used
 }
 
 // terms are what a rule allows. Rules of the same terms are one question, whoever made them.
@@ -42,7 +43,7 @@ func (t *terms) perSecond() float64 {
 }
 
 // see takes in the answer to a request that no other limit refuses.
-func (s *shortfall) see(now time.Duration, c *seawall.Check, res *seawall.Result) {
+func (s *shortfall) see(now time.Duration, instances int64, c *seawall.Check, res *seawall.Result) {
 	if res.Fallback {
 		return
 	}
@@ -51,7 +52,7 @@ func (s *shortfall) see(now time.Duration, c *seawall.Check, res *seawall.Result
 	}
 	switch s.terms.kind {
 	case "bucket":
-		s.bucket(now, c, res)
+		s.bucket(now, instances, c, res)
 	case "window":
 		s.fixed(now, c, res)
 	case "lease":
@@ -60,15 +61,16 @@ func (s *shortfall) see(now time.Duration, c *seawall.Check, res *seawall.Result
 }
 
 // bucket: what is owed drains at the rate, first what was used and then what was refused.
-func (s *shortfall) bucket(now time.Duration, c *seawall.Check, res *seawall.Result) {
+func (s *shortfall) bucket(now time.Duration, instances int64, c *seawall.Check, res *seawall.Result) {
 	if s.terms.limit <= 0 || s.terms.window <= 0 {
 		return
 	}
 	token := int64(s.terms.window) / s.terms.limit
-	s.excess = max(0, s.excess-int64(max(0, now-s.drains)))
+	idle := int64(max(0, now-s.drains))
+	s.excess, s.shared = max(0, s.excess-idle), max(0, s.shared-idle/instances)
 	s.drains = now + res.ResetAfter
 	if !res.Admitted {
-		s.excess = plus(s.excess, times(c.Cost, token))
+		s.add(times(c.Cost, token))
 	}
 	used := max(0, res.ResetAfter-time.Microsecond+1) // it was rounded up
 	s.needs(int64(used), token)
@@ -84,10 +86,10 @@ func (s *shortfall) fixed(now time.Duration, c *seawall.Check, res *seawall.Resu
 	// Answers arrive sooner or later, but ends of windows are a whole window apart.
 	quota, ok := c.Rule.(ratelimit.Rule)
 	if end := now + res.ResetAfter; !ok || end-s.drains > quota.Window()/2 {
-		s.excess, s.drains = 0, end
+		s.excess, s.shared, s.drains = 0, 0, end
 	}
 	if !res.Admitted {
-		s.excess = plus(s.excess, c.Cost)
+		s.add(c.Cost)
 	}
 	s.needs(res.Limit-res.Remaining, 1)
 }
@@ -96,7 +98,7 @@ func (s *shortfall) fixed(now time.Duration, c *seawall.Check, res *seawall.Resu
 // would have been for a time that nobody knows.
 func (s *shortfall) slots(c *seawall.Check, res *seawall.Result) {
 	if !res.Admitted && c.Advisory {
-		s.excess = plus(s.excess, c.Cost)
+		s.add(c.Cost)
 	}
 	s.needs(res.Limit-res.Remaining, 1)
 }
@@ -104,17 +106,21 @@ func (s *shortfall) slots(c *seawall.Check, res *seawall.Result) {
 // finished takes back what slots has counted for a request that is done.
 func (s *shortfall) finished(c *seawall.Check, res *seawall.Result) {
 	if s.terms.kind == "lease" && c.Advisory && !res.Admitted && !res.Fallback {
-		s.excess = max(0, s.excess-c.Cost)
+		s.excess, s.shared = max(0, s.excess-c.Cost), max(0, s.shared-c.Cost)
 	}
 }
 
+// add adds what was refused.
+func (s *shortfall) add(owed int64) { s.excess, s.shared = plus(s.excess, owed), plus(s.shared, owed) }
+
 // needs notes that a limit for what is used and the excess would have been needed, if there is excess.
 func (s *shortfall) needs(used, unit int64) {
-	if s.excess == 0 {
-		return
+	if s.excess > 0 {
+		s.enough = max(s.enough, units(plus(used, s.excess), unit))
 	}
-	s.enough = max(s.enough, units(plus(used, s.excess), unit))
-	s.atWorst = max(s.atWorst, plus(s.terms.limit, units(s.excess, unit)))
+	if s.shared > 0 {
+		s.atWorst = max(s.atWorst, plus(s.terms.limit, units(s.shared, unit)))
+	}
 }
 
 // units is how many units owed are, rounded up.

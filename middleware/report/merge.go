@@ -50,6 +50,7 @@ func mergePolicy(layer, policy string, reports []Report) Policy {
 		m.Places = max(m.Places, p.Places, int64(len(p.Callers)))
 		m.Requests += p.Requests
 		m.LogOnly += p.LogOnly
+		m.Alone += p.Alone
 		m.Unavailable += p.Unavailable
 		m.Refused += p.Refused
 		m.WouldRefuse += p.WouldRefuse

@@ -82,6 +82,14 @@ func (r *Recorder) Reset() {
 	r.book.Store(b)
 }
 
+// instances is how many instances share the store, as far as is known.
+func (r *Recorder) instances() int64 {
+	if r.fleet == nil {
+		return 1
+	}
+	return max(1, r.fleet.Fleet().Instances)
+}
+
 // moment is now.
 func (r *Recorder) moment(b *book) moment {
 	now := r.now()
@@ -112,7 +120,7 @@ func (r *Recorder) Checked(req *seawall.Request, checks []seawall.Check, results
 		if t.listed.mayHave(key) {
 			// What was not asked might have refused, too.
 			others := refusals > 1 || refusals == 1 && res.Admitted || guesses > 1 || guesses == 1 && !res.Fallback
-			t.checked(r.moment(b), key, c, res, !others)
+			t.checked(r.moment(b), r.instances(), key, c, res, !others)
 		}
 	}
 }
@@ -130,15 +138,21 @@ func (r *Recorder) Finished(_ *seawall.Request, checks []seawall.Check, results 
 	}
 }
 
-// refusalsOf counts what refuses, and what the store has not answered.
+// refusalsOf counts what refuses, and what the store has not answered. Beside a denial that is repeated from memory nothing
+// else was asked; that it would have admitted is what is likely.
 func refusalsOf(results []seawall.Result) (refusals, guesses int) {
+	repeated := false
 	for i := range results {
 		if !results[i].Admitted {
 			refusals++
+			repeated = repeated || results[i].Repeated
 		}
 		if results[i].Fallback {
 			guesses++
 		}
+	}
+	if repeated {
+		guesses = 0
 	}
 	return refusals, guesses
 }

@@ -31,6 +31,9 @@ type Policy struct {
 	// that one's alone: a log-only limit beside it would have changed nothing.
 	Refused     int64 `json:"refused"`
 	WouldRefuse int64 `json:"would_refuse"`
+	// Alone is how many of both were decided without the store, by this instance's share of the limit: in an outage callers
+	// may be refused what they were entitled to.
+	Alone int64 `json:"alone,omitempty"`
 	// Unavailable is how many more it refused, or would have, because it fails closed and the store could not be asked.
 	// They are nobody's fault and in none of the other counts.
 	Unavailable int64 `json:"unavailable,omitempty"`

@@ -98,7 +98,7 @@ func TestAnOutageIsCountedApart(t *testing.T) {
 	assert.Empty(t, p.Callers)
 	var b strings.Builder
 	require.NoError(t, w.recorder.Report().WriteTable(&b))
-	assert.Contains(t, b.String(), "ratelimit:login refused 3 more because the store could not be asked, and it fails closed")
+	assert.Contains(t, b.String(), "ratelimit:login refused, or would have, 3 more because the store could not be asked, and it fails closed")
 }
 
 // A report from elsewhere may hold anything.

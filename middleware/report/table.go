@@ -33,7 +33,7 @@ func (r Report) WriteTable(w io.Writer) error {
 	for i := range r.Policies {
 		p := &r.Policies[i]
 		if p.Unavailable > 0 {
-			fmt.Fprintf(t, "\n%s:%s refused %d more because the store could not be asked, and it fails closed\n",
+			fmt.Fprintf(t, "\n%s:%s refused, or would have, %d more because the store could not be asked, and it fails closed\n",
 				plain(p.Layer), plain(p.Name), p.Unavailable)
 		}
 		if p.refusals() > 0 {
@@ -57,6 +57,9 @@ func (p *Policy) mode() string {
 // write writes where and whom a policy has refused.
 func (p *Policy) write(t *tabwriter.Writer) {
 	fmt.Fprintf(t, "\n%s:%s (%s), first %s, last %s\n", plain(p.Layer), plain(p.Name), plain(p.Rule), clock(p.First), clock(p.Last))
+	if p.Alone > 0 {
+		fmt.Fprintf(t, "  %d of them were decided without the store, by an instance's share of the limit\n", p.Alone)
+	}
 	fmt.Fprintln(t, "  ROUTE\tTIER\tREFUSED\tWOULD REFUSE")
 	for _, r := range p.Routes {
 		fmt.Fprintf(t, "  %s\t%s\t%d\t%d\n", cmp.Or(plain(r.Route), "(unmatched)"), plain(r.Tier), r.Refused, r.WouldRefuse)

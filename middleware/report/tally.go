@@ -26,7 +26,8 @@ type tally struct {
 	mu          sync.Mutex
 	rule        seawall.Rule
 	counts      counts
-	unavailable int64
+	unavailable int64 // not in counts
+	alone       int64 // in counts, without the store
 	first       time.Duration
 	last        time.Duration
 	peak        peak
@@ -108,6 +109,9 @@ func (t *tally) refused(now moment, r *seawall.Request, e *seawall.Event) {
 		t.rule = e.Check.Rule
 	}
 	t.last = now.at
+	if e.Result.Fallback {
+		t.alone++
+	}
 	t.counts.add(e.Outcome)
 	t.peak.add(now.second)
 	t.at(place{r.Route, r.Tier}).add(e.Outcome)
@@ -145,7 +149,7 @@ func (t *tally) at(p place) *counts {
 }
 
 // checked takes in the answer to a request of a caller who may be listed; alone tells that no other limit refuses it.
-func (t *tally) checked(now moment, key seawall.Key, c *seawall.Check, res *seawall.Result, alone bool) {
+func (t *tally) checked(now moment, instances int64, key seawall.Key, c *seawall.Check, res *seawall.Result, alone bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.top.find(key)
@@ -156,7 +160,7 @@ func (t *tally) checked(now moment, key seawall.Key, c *seawall.Check, res *seaw
 	e.cost = plus(e.cost, c.Cost)
 	e.peak.add(now.second)
 	if alone && c.Rule != nil && key == c.Key {
-		e.shortfall.see(now.at, c, res)
+		e.shortfall.see(now.at, instances, c, res)
 	}
 }
 
@@ -184,7 +188,7 @@ func (t *tally) report(at func(time.Duration) time.Time, id func(seawall.Key) st
 	for where, n := range t.routes {
 		p.Routes = append(p.Routes, Route{where.route, where.tier.String(), n.refused, n.wouldRefuse})
 	}
-	p.Refused, p.WouldRefuse, p.Unavailable = t.counts.refused, t.counts.wouldRefuse, t.unavailable
+	p.Refused, p.WouldRefuse, p.Alone, p.Unavailable = t.counts.refused, t.counts.wouldRefuse, t.alone, t.unavailable
 	rule, first, last, peak, unlisted := t.rule, t.first, t.last, t.peak.most, t.top.unlistedAtMost()
 	t.mu.Unlock()
 	if p.refusals() == 0 {

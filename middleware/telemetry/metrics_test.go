@@ -175,6 +175,8 @@ func TestMetricsAreLintedAndComplete(t *testing.T) {
 		"seawall_fallback_total":            "layer outcome policy reason",
 		"seawall_decision_duration_seconds": "layer",
 		"seawall_store_duration_seconds":    "store",
+		"seawall_checks_total":              "layer mode policy",
+		"seawall_flags_unread":              "",
 		"seawall_inflight":                  "layer",
 		"seawall_mode":                      "layer policy",
 		"seawall_fleet_capacity":            "",

@@ -49,6 +49,7 @@ type Config struct {
 type Telemetry struct {
 	seawall.NopObserver
 	decisions *prometheus.CounterVec
+	checks    *prometheus.CounterVec
 	fallbacks *prometheus.CounterVec
 	took      *prometheus.HistogramVec
 	inflight  *prometheus.GaugeVec
@@ -68,6 +69,7 @@ type child struct{ layer, policy string }
 // counters are the resolved metrics of one child.
 type counters struct {
 	byMode [2][4]prometheus.Counter // by mode and outcome; a mode has one kind of refusal
+	asked  [2]prometheus.Counter    // by mode
 	took   prometheus.Observer
 	logged [2]sampler // by mode
 }
@@ -89,6 +91,9 @@ func New(cfg Config) (*Telemetry, error) {
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "seawall_decisions_total", Help: "Decisions by layer, policy, mode and outcome.",
 		}, []string{"layer", "policy", "mode", "outcome"}),
+		checks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "seawall_checks_total", Help: "Requests that a policy was asked about, by mode; several policies may be asked about one request.",
+		}, []string{"layer", "policy", "mode"}),
 		fallbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "seawall_fallback_total", Help: "Checks decided without the shared store, by outcome and reason.",
 		}, []string{"layer", "policy", "outcome", "reason"}),
@@ -103,7 +108,7 @@ func New(cfg Config) (*Telemetry, error) {
 		"Time that decisions waited for the store."), []string{"store"})
 	t.store = store.WithLabelValues(cfg.StoreName)
 	t.children.Store(&map[child]*counters{})
-	collectors := append([]prometheus.Collector{t.decisions, t.fallbacks, t.took, t.inflight, store}, gauges(cfg)...)
+	collectors := append([]prometheus.Collector{t.decisions, t.checks, t.fallbacks, t.took, t.inflight, store}, gauges(cfg)...)
 	if err := register(cfg.Registerer, collectors); err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
@@ -161,6 +166,8 @@ func gauges(cfg Config) []prometheus.Collector {
 	if f := cfg.Flags; f != nil {
 		counter("seawall_flag_errors_total", "Flag evaluations and flag files that could not be used.",
 			func() float64 { return float64(f.Errors()) })
+		gauge("seawall_flags_unread", "Flags of the file, and defaults, that nothing reads: probably misspelt.", nil,
+			func() float64 { return float64(f.UnreadCount()) })
 		all = append(all, modes{f})
 	}
 	if c := cfg.DenyCache; c != nil {
@@ -201,6 +208,7 @@ func (t *Telemetry) counters(layer, policy string) *counters {
 			made.byMode[mode][outcome] = t.decisions.WithLabelValues(
 				layer, policy, seawall.Mode(mode).String(), outcome.String())
 		}
+		made.asked[mode] = t.checks.WithLabelValues(layer, policy, seawall.Mode(mode).String())
 	}
 	next := maps.Clone(old)
 	next[c] = made
@@ -225,6 +233,18 @@ func (t *Telemetry) Decided(ctx context.Context, r *seawall.Request, e seawall.E
 	}
 	if e.Outcome == seawall.Denied || e.Outcome == seawall.WouldDeny {
 		t.logWhy(ctx, r, &e, &c.logged[e.Mode])
+	}
+}
+
+// Checked implements seawall.Observer.
+func (t *Telemetry) Checked(_ *seawall.Request, checks []seawall.Check, results []seawall.Result) {
+	for i := range results {
+		c := &checks[i]
+		mode := seawall.Enforce
+		if c.Advisory {
+			mode = seawall.LogOnly
+		}
+		t.counters(c.Limit.Layer(), c.Limit.Policy()).asked[mode].Inc()
 	}
 }
 
