@@ -17,6 +17,7 @@ const (
 // and however it reads for each. It outlives callers for whom nothing is wrong.
 type callerProblem struct {
 	err      error // of the last caller it concerned; nil: it seems to be over
+	helped   bool  // it was over after a change, so that it would be news
 	quiet    int   // ticks in a row without any
 	outdated bool  // something changed since
 }
@@ -30,11 +31,11 @@ func (f *Flags) noteCaller(key string, err error) {
 		f.failures.Add(1)
 		f.callerProblems[key] = callerProblem{err: err}
 	case known && p.outdated:
-		p.err = nil
+		p.err, p.helped = nil, true
 		f.callerProblems[key] = p
 	}
 	f.mu.Unlock()
-	if err != nil && !known {
+	if err != nil && (!known || p.helped) {
 		f.report(err)
 	}
 }

@@ -75,6 +75,9 @@ func (c *callers) mode(s *snapshot, g *gate, r *seawall.Request) seawall.Mode {
 	if known.generation < s.generation {
 		c.arrive(r)
 	}
+	if known.generation < s.changed {
+		return max(s.mode(g, known.own), s.mode(g, nil))
+	}
 	return s.mode(g, known.own)
 }
 

@@ -18,7 +18,8 @@
 //
 //	the provider says                              the flag's value
 //	a valid value                                  that value
-//	FLAG_NOT_FOUND, or the flag is disabled        its default, at once; no error
+//	FLAG_NOT_FOUND                                 its default, at once; no error (so who misspells a key is not told here)
+//	that the flag is disabled                      what the provider says with it: its default, mostly
 //	no provider is set                             its default; no error
 //	TARGETING_KEY_MISSING, with [Config.Targeting] its default, and it is targeted; no error
 //	any other error, or a value of another type    the last good value, at first the default; counted
@@ -33,7 +34,8 @@
 //
 // Of flags that change together, what is laxer counts at once, what is stricter when all have been read: a layer
 // that is switched on and put in log-only mode, or whose limit moves from the layer's mode to the policy's, is
-// not enforced in between.
+// not enforced in between. What is stricter waits for the next round if the provider reports a change during
+// this one, or if a flag has begun to fail in it. Changes of modes are logged.
 //
 // # One customer first
 //
@@ -49,21 +51,23 @@
 //	the caller of a request                 has
 //	is not known, or has a zero Key         the untargeted value, which the provider gives without a targetingKey
 //	is known                                its own value of each flag that is targeted
-//	was evaluated before a change, or       the same, and is evaluated again
-//	before the last Interval
+//	was evaluated before the last Interval  the same, and is evaluated again
+//	was evaluated before some flag changed  the laxer of that and of the untargeted value, and is evaluated again
 //	could not be evaluated                  its last good value, at first the untargeted one; counted
 //
 // The first requests of a caller therefore have the untargeted value: make it the laxer one. So do callers who
 // come while 1,024 others wait; they are asked for again with their next request. Evaluating for callers takes
 // turns with everything else on one goroutine, so a provider that asks a server for each evaluation keeps up
-// with as many callers as it answers in an Interval; one that evaluates in this process with a hundred thousand.
+// with as many callers as it answers in an Interval. A FileProvider takes about 40 µs for each flag of a caller: with
+// one that is targeted it keeps up with 200,000 callers in 10 s, with nine it takes a core for 30,000.
 //
 // Kill switches come first. A change is evaluated for everyone before the next caller has its turn, and a flag
 // that has a plain value again has it for every caller at once, whatever is remembered. [Flags.Off] is about
 // everything for everyone: only a seawall-enabled that is false and not targeted makes it true.
 //
 // Some providers give no value at all without a targetingKey. Give the client a context with one of its own,
-// such as "seawall"; what it has is the untargeted value.
+// such as "seawall"; what it has is the untargeted value, also of a percentage, so that it may be the stricter one: have a
+// rule for it. Likewise, rules that ask for the plan are asked without one.
 //
 // # A file of flags
 //

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // noAnswer stands in for a key where the provider as a whole is the problem.
@@ -74,16 +76,38 @@ func (f *Flags) all() []evaluator {
 	return slices.Clone(f.flags)
 }
 
-// evaluate asks the provider for each of the flags. What is laxer counts from the moment it arrives: a provider
-// that hangs over one flag does not hold back the kill switch before it. What is stricter counts when all have
-// been asked: a layer that is switched on in log-only mode is never enforced in between.
+// evaluate asks the provider for each of the flags, kill switches first. What is laxer counts from the moment it
+// arrives: a provider that hangs over one flag does not hold back the kill switch before it. What is stricter
+// counts when all have been asked: a layer that is switched on in log-only mode is never enforced in between. It
+// waits for the next round if the flags have changed meanwhile, or if one of them has just begun to fail.
 func (f *Flags) evaluate(q question) {
-	ctx, cancel := context.WithTimeout(f.ctx, f.cfg.Timeout)
-	defer cancel()
 	over := f.watch()
-	var stricter []reply
-	for _, g := range q.flags {
+	for flags := q.flags; ; flags = f.all() {
+		stricter, failed := f.round(flags)
+		first := f.modesTold == nil // nothing was there before that it could not go with
+		if f.torn++; f.torn > maxTorn || len(f.changed) == 0 && (first || !failed) {
+			f.torn = 0
+			f.keep(stricter)
+			break
+		}
+		if len(f.changed) == 0 || q.answered == nil {
+			break // the next round will be
+		}
+		<-f.changed // now, since somebody waits for it
+	}
+	over(q.answered)
+	f.reportModes()
+}
+
+// maxTorn is how many rounds in a row may leave out what is stricter: flags that change all the time count, too.
+const maxTorn = 10
+
+// round asks for each of the flags once. It returns what is stricter, and whether a flag has begun to fail.
+func (f *Flags) round(flags []evaluator) (stricter []reply, failed bool) {
+	for _, g := range switchesFirst(flags) {
+		ctx, cancel := context.WithTimeout(f.ctx, f.cfg.Timeout)
 		answer, err := g.evaluate(ctx, f.cfg.Client)
+		cancel()
 		if f.ctx.Err() != nil { // closed: what looks like an error may be only that
 			break
 		}
@@ -93,6 +117,7 @@ func (f *Flags) evaluate(q question) {
 		f.mu.Lock()
 		switch {
 		case err != nil:
+			failed = failed || f.problems[g.name()] == nil
 		case answer.stricter:
 			stricter = append(stricter, answer)
 		case answer.keep():
@@ -102,8 +127,19 @@ func (f *Flags) evaluate(q question) {
 		f.mu.Unlock()
 		f.report(news)
 	}
-	f.keep(stricter)
-	over(q.answered)
+	return stricter, failed
+}
+
+func switchesFirst(flags []evaluator) []evaluator {
+	return slices.SortedStableFunc(slices.Values(flags), func(a, b evaluator) int {
+		switch {
+		case a.isSwitch() == b.isSwitch():
+			return 0
+		case a.isSwitch():
+			return -1
+		}
+		return 1
+	})
 }
 
 // keep makes answers the last good ones, all at once.
@@ -157,7 +193,7 @@ func (f *Flags) note(key string, err error) (news error) {
 		return nil
 	}
 	f.failures.Add(1)
-	if old := f.problems[key]; old == nil || old.Error() != err.Error() {
+	if old := f.problems[key]; old == nil || withoutNumbers(old) != withoutNumbers(err) {
 		news = err
 	}
 	f.problems[key] = err
@@ -177,4 +213,14 @@ func (f *Flags) report(news error) {
 	if news != nil {
 		f.cfg.Logger.Warn("seawall: a feature flag keeps its last good value", "error", news.Error())
 	}
+}
+
+// withoutNumbers is an error's text but for ports, counts and durations, which make no news.
+func withoutNumbers(err error) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, err.Error())
 }

@@ -15,43 +15,61 @@ func (f *Flags) evaluateCaller(a arrival) {
 	if f.ctx.Err() != nil || known && old.generation >= s.generation {
 		return
 	}
+	over := f.watch() // begins before the application's part, which may hang, too
+	defer over(nil)
 	id, err := f.callers.targeting.id(a.key)
 	f.noteCaller(callerIDFunc, err)
 	f.noteCaller(attributesFunc, a.err)
 	next := &caller{generation: s.generation, own: make(values, len(s.flags))}
-	if known {
-		for n, v := range s.flags {
-			if code, ok := old.own.get(n); ok && v.targeted {
-				next.own.set(n, code)
-			}
-		}
+	failed, done := false, true
+	if id != "" {
+		failed, done = f.askFor(openfeature.NewEvaluationContext(id, a.attributes), s, next.own)
 	}
-	if id != "" && !f.askFor(openfeature.NewEvaluationContext(id, a.attributes), s, next.own) {
+	if !done {
 		return
+	}
+	if known {
+		next.keep(old, s, failed)
 	}
 	f.callers.known.Set(a.key, next)
 }
 
-// askFor asks for a caller's values, for Timeout if the provider minds; false if Flags were closed meanwhile.
-func (f *Flags) askFor(who openfeature.EvaluationContext, s *snapshot, own values) bool {
-	ctx, cancel := context.WithTimeout(f.ctx, f.cfg.Timeout)
-	defer cancel()
-	over := f.watch()
-	defer over(nil)
+// keep has a caller keep the values that it has where the provider gave none. If it gave some and failed over others,
+// the laxer of old and new counts: they may belong together.
+func (c *caller) keep(old *caller, s *snapshot, failed bool) {
+	for n, v := range s.flags {
+		before, known := old.own.get(n)
+		if !known || !v.targeted {
+			continue
+		}
+		switch now, given := c.own.get(n); {
+		case !given:
+			c.own.set(n, before)
+		case failed:
+			c.own.set(n, s.evaluators[n].laxerOf(before, now))
+		}
+	}
+}
+
+// askFor asks for a caller's values, for Timeout each if the provider minds, and tells whether it failed over any; done is
+// false if Flags were closed or the flags changed meanwhile, which comes first.
+func (f *Flags) askFor(who openfeature.EvaluationContext, s *snapshot, own values) (failed, done bool) {
 	for n, g := range s.evaluators {
 		if !s.flags[n].targeted {
 			continue
 		}
+		ctx, cancel := context.WithTimeout(f.ctx, f.cfg.Timeout)
 		code, err := g.evaluateFor(ctx, f.cfg.Client, who)
-		if f.ctx.Err() != nil {
-			return false
+		cancel()
+		if f.ctx.Err() != nil || len(f.changed) > 0 {
+			return failed, false
 		}
 		if err == nil {
 			own.set(n, code)
 		} else {
-			err = f.locate(g.name(), err)
+			failed, err = true, f.locate(g.name(), err)
 		}
 		f.noteCaller(g.name(), err)
 	}
-	return true
+	return failed, true
 }

@@ -176,7 +176,7 @@ func (p *FileProvider) Where(flag string) string {
 
 // fail counts and logs a problem.
 func (p *FileProvider) fail(err error) {
-	p.setProblem(err)
+	_ = p.setProblem(err)
 	p.errors.Add(1)
 	p.log.Warn("seawall: the flag file is unusable; its last good flags stay", "file", p.path, "error", err.Error())
 }

@@ -1,8 +1,8 @@
 package flags
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/open-feature/go-sdk/openfeature"
@@ -20,9 +20,12 @@ type flag[V comparable] struct {
 	key       string
 	fallback  V
 	ask       func(ctx context.Context, c Client, who openfeature.EvaluationContext) (V, audience, error)
-	code      func(V) uint8 // what a snapshot and a caller keep of a value
-	strict    func(V) int   // of two values the greater is the stricter
-	perCaller bool          // callers may have values of their own
+	code      func(V) uint8   // what a snapshot and a caller keep of a value; of two codes the greater is ...
+	laxer     bool            // ... the laxer, or the stricter
+	strict    func(V) float64 // of two values the greater is the stricter
+	laxest    V
+	switches  bool // it is a kill switch
+	perCaller bool // callers may have values of their own
 
 	// Guarded by Flags.mu.
 	last     V    // the last good value without a caller
@@ -39,6 +42,10 @@ type evaluator interface {
 	evaluateFor(ctx context.Context, c Client, who openfeature.EvaluationContext) (uint8, error)
 	// state is what a snapshot knows of the flag. Call it under Flags.mu.
 	state() state
+	// laxerOf returns the laxer of two codes.
+	laxerOf(a, b uint8) uint8
+	// isSwitch tells whether the flag is a kill switch.
+	isSwitch() bool
 }
 
 // reply is a valid answer to an evaluation.
@@ -51,6 +58,7 @@ type reply struct {
 type state struct {
 	value    uint8
 	targeted bool
+	answered bool // it came from the provider
 }
 
 // The codes of a switch; those of a mode are the modes.
@@ -61,7 +69,16 @@ const (
 
 func (f *flag[V]) name() string { return f.key }
 
-func (f *flag[V]) state() state { return state{f.code(f.last), f.targeted} }
+func (f *flag[V]) isSwitch() bool { return f.switches }
+
+func (f *flag[V]) laxerOf(a, b uint8) uint8 {
+	if f.laxer {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+func (f *flag[V]) state() state { return state{f.code(f.last), f.targeted, f.answered} }
 
 func (f *flag[V]) evaluate(ctx context.Context, c Client) (reply, error) {
 	v, to, err := f.answer(ctx, c, openfeature.EvaluationContext{})
@@ -78,7 +95,7 @@ func (f *flag[V]) evaluate(ctx context.Context, c Client) (reply, error) {
 			f.last, f.targeted, f.answered = v, targeted, true
 			return changed
 		},
-		stricter: f.strict(v) > f.strict(f.last) || targeted != f.targeted,
+		stricter: f.strict(v) > f.strict(f.last) || targeted != f.targeted && (targeted || v != f.laxest),
 	}, nil
 }
 
@@ -102,7 +119,7 @@ func (f *flag[V]) answer(ctx context.Context, c Client, who openfeature.Evaluati
 
 func newSwitch(key string, fallback, perCaller bool) *flag[bool] {
 	return &flag[bool]{
-		key: key, fallback: fallback, last: fallback, perCaller: perCaller,
+		key: key, fallback: fallback, last: fallback, perCaller: perCaller, switches: true,
 		ask: func(ctx context.Context, c Client, who openfeature.EvaluationContext) (bool, audience, error) {
 			d, err := c.BooleanValueDetails(ctx, key, fallback, who)
 			return answer(d, err, fallback, "a boolean")
@@ -113,7 +130,7 @@ func newSwitch(key string, fallback, perCaller bool) *flag[bool] {
 			}
 			return codeOff
 		},
-		strict: func(on bool) int {
+		strict: func(on bool) float64 {
 			if on {
 				return 1
 			}
@@ -124,7 +141,7 @@ func newSwitch(key string, fallback, perCaller bool) *flag[bool] {
 
 func newMode(key string, fallback seawall.Mode, perCaller bool) *flag[seawall.Mode] {
 	return &flag[seawall.Mode]{
-		key: key, fallback: fallback, last: fallback, perCaller: perCaller,
+		key: key, fallback: fallback, last: fallback, perCaller: perCaller, laxer: true,
 		ask: func(ctx context.Context, c Client, who openfeature.EvaluationContext) (seawall.Mode, audience, error) {
 			d, err := c.StringValueDetails(ctx, key, fallback.String(), who)
 			text, to, err := answer(d, err, fallback.String(), "a string")
@@ -139,7 +156,8 @@ func newMode(key string, fallback seawall.Mode, perCaller bool) *flag[seawall.Mo
 			return fallback, everyone, fmt.Errorf("%.64q is not a mode; want %q or %q", text, seawall.Enforce, seawall.LogOnly)
 		},
 		code:   func(m seawall.Mode) uint8 { return uint8(m) },
-		strict: func(m seawall.Mode) int { return -int(m) },
+		strict: func(m seawall.Mode) float64 { return -float64(m) },
+		laxest: max(seawall.LogOnly, fallback),
 	}
 }
 
@@ -156,7 +174,7 @@ func newScale(key string) *flag[float64] {
 			return v, to, err
 		},
 		code:   func(float64) uint8 { return 0 },
-		strict: func(float64) int { return 0 },
+		strict: func(v float64) float64 { return -v },
 	}
 }
 
@@ -171,8 +189,8 @@ const (
 
 // answer sorts out what an evaluation came to. The SDK's error does not tell why, only the details do.
 func answer[T any](d openfeature.GenericEvaluationDetails[T], err error, fallback T, want string) (T, audience, error) {
-	if err == nil && d.ErrorCode != "" {
-		err = errors.New(string(d.ErrorCode) + ": " + d.ErrorMessage)
+	if err == nil && (d.ErrorCode != "" || d.Reason == openfeature.ErrorReason) {
+		err = fmt.Errorf("%s: %s", cmp.Or(d.ErrorCode, openfeature.GeneralCode), cmp.Or(d.ErrorMessage, "the provider says no more"))
 	}
 	switch {
 	case d.ErrorCode == openfeature.FlagNotFoundCode:
@@ -185,9 +203,7 @@ func answer[T any](d openfeature.GenericEvaluationDetails[T], err error, fallbac
 		return fallback, everyone, err
 	}
 	switch d.Reason {
-	case openfeature.DisabledReason:
-		return fallback, everyone, nil
-	case openfeature.StaticReason:
+	case openfeature.DisabledReason, openfeature.StaticReason:
 		return d.Value, everyone, nil
 	case openfeature.CachedReason:
 		return d.Value, asBefore, nil

@@ -29,6 +29,8 @@ type Flags struct {
 	callerProblems map[string]callerProblem // by key
 	generation     uint64                   // counts what makes stale what callers have
 	unreadTold     *[]string                // by Unread, or logged since; nil until it has been asked
+	modesTold      map[string]seawall.Mode  // nil until the first evaluation; run's alone
+	torn           int                      // rounds in a row that have left out what is stricter; run's alone
 	overdue        bool                     // the evaluation that runs has taken longer than Timeout
 
 	ctx     context.Context // done when closed
@@ -113,18 +115,6 @@ func (f *Flags) Gate(layer, policy string) seawall.Gate {
 		}
 		return f.callers.mode(f.current.Load(), g, r)
 	}
-}
-
-// Modes returns the modes of all layers and policies as of now, by layer or "layer:policy": those of a caller whom no
-// flag is targeted at.
-func (f *Flags) Modes() map[string]seawall.Mode {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, modes := f.current.Load(), make(map[string]seawall.Mode, len(f.gates))
-	for name, g := range f.gates {
-		modes[name] = s.mode(g, nil)
-	}
-	return modes
 }
 
 // Off implements seawall.Switch: whether seawall-enabled is false, and for everyone.

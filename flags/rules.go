@@ -19,6 +19,7 @@ type rule struct {
 	logic  any
 	nodes  int
 	levels int // below the outermost one
+	growth
 }
 
 // sharedRule is one of the $evaluators: a rule that others refer to by name.
@@ -80,7 +81,7 @@ func (r ruleReader) rule(n node, level int) (rule, error) {
 		if err != nil {
 			return rule{}, r.wrong(n.line, "%s has the number %.64s; want one that a float64 can hold", r.subject, v)
 		}
-		return rule{logic: f, nodes: 1}, nil
+		return leaf(f), nil
 	case []node:
 		return r.list(v, n.line, level)
 	case []member:
@@ -90,28 +91,37 @@ func (r ruleReader) rule(n node, level int) (rule, error) {
 		}
 		return r.operation(v[0], level)
 	}
-	return rule{logic: n.value, nodes: 1}, nil
+	return leaf(n.value), nil
 }
 
+func leaf(value any) rule { return rule{logic: value, nodes: 1, growth: growth{steps: 1}} }
+
 func (r ruleReader) list(elements []node, line, level int) (rule, error) {
+	all, _, err := r.parts(elements, line, level)
+	all.length = plus(all.length, int64(len(elements)))
+	return all, err
+}
+
+// parts reads the elements of a list, and returns it and each of them.
+func (r ruleReader) parts(elements []node, line, level int) (all rule, parts []rule, err error) {
 	list := make([]any, len(elements))
-	all := rule{logic: list, nodes: 1}
+	all, parts = leaf(list), make([]rule, len(elements))
 	for i, e := range elements {
-		read, err := r.rule(e, level+1)
-		if err != nil {
-			return rule{}, err
+		if parts[i], err = r.rule(e, level+1); err != nil {
+			return rule{}, nil, err
 		}
-		if list[i], err = r.add(&all, line, read); err != nil {
-			return rule{}, err
+		if list[i], err = r.add(&all, line, parts[i]); err != nil {
+			return rule{}, nil, err
 		}
 	}
-	return all, nil
+	return all, parts, nil
 }
 
 // add makes part one of the parts of a rule, and returns its logic.
 func (r ruleReader) add(to *rule, line int, part rule) (any, error) {
 	to.nodes += part.nodes
 	to.levels = max(to.levels, part.levels+1)
+	to.growth = to.and(part.growth)
 	if to.nodes > maxRuleNodes {
 		return nil, r.wrong(line, "%s has more than %d values, those of its evaluators included; want fewer",
 			r.subject, maxRuleNodes)
@@ -149,8 +159,11 @@ func (r ruleReader) operation(m member, level int) (rule, error) {
 		}
 		arguments, shares = node{line: m.line, value: []node{seed}}, d
 	}
-	read, err := r.rule(arguments, level+1)
+	read, grown, err := r.arguments(m.name, arguments, level+1)
 	if err != nil {
+		return rule{}, err
+	}
+	if err := r.bounded(m, grown); err != nil {
 		return rule{}, err
 	}
 	if shares != nil {
@@ -158,8 +171,19 @@ func (r ruleReader) operation(m member, level int) (rule, error) {
 	}
 	all := rule{nodes: 1}
 	logic, err := r.add(&all, m.line, read)
-	all.logic = map[string]any{name: logic}
+	all.logic, all.growth = map[string]any{name: logic}, grown
 	return all, err
+}
+
+// arguments reads those of an operator, and returns what it can grow to.
+func (r ruleReader) arguments(operator string, n node, level int) (read rule, grown growth, err error) {
+	elements, ok := n.value.([]node)
+	if !ok {
+		read, err = r.rule(n, level)
+		return read, read.of(operator, n, []rule{read}), err
+	}
+	read, parts, err := r.parts(elements, n.line, level)
+	return read, read.of(operator, n, parts), err
 }
 
 // reference returns the rule of the evaluator that m names.
@@ -185,7 +209,7 @@ func (r ruleReader) reference(m member, level int) (rule, error) {
 	if level+levels > maxRuleLevels {
 		return rule{}, r.tooDeep(m.line)
 	}
-	return rule{logic: e.rule.logic, nodes: e.rule.nodes, levels: levels}, nil
+	return rule{logic: e.rule.logic, nodes: e.rule.nodes, levels: levels, growth: e.rule.growth}, nil
 }
 
 func (r ruleReader) tooDeep(line int) error {

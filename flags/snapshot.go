@@ -12,6 +12,7 @@ type snapshot struct {
 	off        bool        // the switch for everything, and for everyone
 	flags      []state     // by the flag's number
 	evaluators []evaluator // the same flags
+	changed    uint64      // what callers had before is but a guess: the laxer of it and of what everybody has counts
 	generation uint64      // what callers had in an earlier one is stale
 }
 
@@ -70,14 +71,28 @@ func (f *Flags) publish() {
 	}
 	master := s.flags[masterSwitch]
 	s.off = master.value == codeOff && !master.targeted
+	differs := old == nil
+	if old != nil {
+		s.changed = old.changed
+		for n, before := range old.flags { // of one that had no answer yet, callers have none either
+			differs = differs || before.answered && s.flags[n] != before
+		}
+	}
+	if differs {
+		s.changed = f.generation
+	}
 	s.generation = f.generation
 	f.current.Store(s)
-	for _, g := range f.gates {
-		now := uint32(s.mode(g, nil))
-		if s.targeted(g) {
-			now = byCaller
+	for _, laxer := range [...]bool{true, false} {
+		for _, g := range f.gates {
+			now := uint32(s.mode(g, nil))
+			if s.targeted(g) {
+				now = byCaller
+			}
+			if was := g.now.Load(); !laxer || now != byCaller && now > was || now == byCaller && was == uint32(seawall.Enforce) {
+				g.now.Store(now)
+			}
 		}
-		g.now.Store(now)
 	}
 }
 

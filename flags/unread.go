@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// maxUnreadTold is how many flags are named; whose file has more has another problem.
+const maxUnreadTold = 20
+
 // lister is a Source that knows the keys of its flags.
 type lister interface{ Keys() []string }
 
@@ -72,10 +75,14 @@ func (f *Flags) unread() (names []string, err error) {
 	if l, ok := f.cfg.Source.(lister); ok {
 		for _, key := range slices.Compact(slices.Sorted(slices.Values(l.Keys()))) {
 			if strings.HasPrefix(key, f.cfg.Prefix+"-") && !slices.Contains(read, key) {
-				names = append(names, key)
-				errs = append(errs, f.locate(key, fmt.Errorf("%s: nothing reads this flag%s", key, nearest(key, read))))
+				if names = append(names, key); len(names) <= maxUnreadTold {
+					errs = append(errs, f.locate(key, fmt.Errorf("%.120s: nothing reads this flag%s", key, nearest(key, read))))
+				}
 			}
 		}
+	}
+	if more := len(names) - maxUnreadTold; more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more", more))
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.cfg.Defaults)) {
 		if !slices.Contains(gates, name) {
@@ -86,8 +93,14 @@ func (f *Flags) unread() (names []string, err error) {
 	return names, errors.Join(errs...)
 }
 
+// maxSuggested is the longest name that is compared with others: keys have at most 80 letters.
+const maxSuggested = 120
+
 // nearest asks whether the word of a list was meant that is fewest edits away, the first of several, unless that is far.
 func nearest(word string, list []string) string {
+	if len(word) > maxSuggested || len(list) == 0 {
+		return ""
+	}
 	best := slices.MinFunc(list, func(a, b string) int { return edits(word, a) - edits(word, b) })
 	if edits(word, best) > max(2, len(word)/4) {
 		return ""
