@@ -111,7 +111,7 @@ func read(ctx context.Context, name string, in io.Reader) (report.Report, error)
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return report.Report{}, errors.Unwrap(err)
+		return report.Report{}, fmt.Errorf("%w; want a file, or a URL that begins with http:// or https://", errors.Unwrap(err))
 	}
 	defer file.Close()
 	return decode(file)

@@ -20,16 +20,18 @@ type phase struct {
 }
 
 const (
+	checks     = `{__name__="seawall_checks_total", mode="enforce"}`
 	allowed    = `{__name__="seawall_decisions_total", mode="enforce", outcome="allowed"}`
 	denied     = `seawall_decisions_total{outcome="denied", layer="ratelimit", policy="api"}`
 	fallback   = `seawall_fallback_total`
 	flagErrors = `seawall_flag_errors_total`
+	unread     = `seawall_flags_unread`
 	mode       = `seawall_mode{layer="ratelimit", policy=""}`
 )
 
 // usual is traffic as on any day: one request in a hundred is refused.
 func usual(during time.Duration) phase {
-	return phase{during: during, grow: map[string]float64{allowed: 99, denied: 1}}
+	return phase{during: during, grow: map[string]float64{checks: 100, allowed: 99, denied: 1}}
 }
 
 // silence is no traffic.
@@ -37,17 +39,24 @@ func silence(during time.Duration) phase { return phase{during: during} }
 
 // alone is traffic that is decided without the shared store, as many in a hundred.
 func alone(during time.Duration, share float64) phase {
-	return phase{during: during, grow: map[string]float64{allowed: 100, fallback: share}}
+	return phase{during: during, grow: map[string]float64{checks: 100, allowed: 100, fallback: share}}
 }
 
 // refusing is traffic of which as many in a hundred are refused.
 func refusing(during time.Duration, share float64) phase {
-	return phase{during: during, grow: map[string]float64{allowed: 100 - share, denied: share}}
+	return phase{during: during, grow: map[string]float64{checks: 100, allowed: 100 - share, denied: share}}
 }
 
 // nonsense is a flag that is found unusable once.
 func nonsense() phase {
 	return phase{during: interval, grow: map[string]float64{flagErrors: 1}}
+}
+
+// misspelt is usual traffic while a flag is one that nothing reads.
+func misspelt(during time.Duration) phase {
+	p := usual(during)
+	p.shift = map[string]float64{unread: 1}
+	return p
 }
 
 // turned is usual traffic while one layer's mode has been raised, or lowered, by so much; 2 is from enforce to off.
@@ -60,11 +69,11 @@ func turned(during time.Duration, by float64) phase {
 // alertCases says of every alert after what it must fire, and after what not although it is close. An alert of a page that
 // is not here fails the test. Further, no alert may be raised by usual traffic, nor by none since the page was played.
 var alertCases = map[string]struct {
-	fires  []phase
+	fires  [][]phase
 	spares [][]phase
 }{
 	"SeawallRefusesMany": {
-		fires: []phase{usual(time.Hour), refusing(25*time.Minute, 10)},
+		fires: [][]phase{{usual(time.Hour), refusing(25*time.Minute, 10)}},
 		spares: [][]phase{
 			{usual(time.Hour), refusing(25*time.Minute, 4)},
 			{usual(time.Hour), refusing(8*time.Minute, 10)},
@@ -72,18 +81,18 @@ var alertCases = map[string]struct {
 		},
 	},
 	"SeawallDecidesAlone": {
-		fires: []phase{usual(time.Hour), alone(15*time.Minute, 100)},
+		fires: [][]phase{{usual(time.Hour), alone(15*time.Minute, 100)}},
 		spares: [][]phase{
 			{usual(time.Hour), alone(15*time.Minute, 1)},
 			{usual(time.Hour), alone(4*time.Minute, 100)},
 		},
 	},
 	"SeawallFlagsUnusable": {
-		fires:  []phase{usual(time.Hour), nonsense(), usual(5 * time.Minute)},
+		fires:  [][]phase{{usual(time.Hour), nonsense(), usual(5 * time.Minute)}, {usual(time.Hour), misspelt(time.Minute)}},
 		spares: [][]phase{{usual(time.Hour), nonsense(), usual(20 * time.Minute)}},
 	},
 	"SeawallSwitchedOff": {
-		fires: []phase{usual(time.Hour), turned(45*time.Minute, 2)},
+		fires: [][]phase{{usual(time.Hour), turned(45*time.Minute, 2)}},
 		spares: [][]phase{
 			{usual(time.Hour), turned(20*time.Minute, 2)},
 			{usual(time.Hour), turned(45*time.Minute, 1)}, // log-only
@@ -98,7 +107,7 @@ func (p *player) raise(t *testing.T) {
 	t.Helper()
 	names := NamesOf(append(p.scrapes, p.alone)...)
 	start := p.startOfCases()
-	for _, selector := range []string{allowed, denied, fallback, flagErrors, mode} {
+	for _, selector := range []string{checks, allowed, denied, fallback, flagErrors, unread, mode} {
 		require.True(t, grow(t, start, selector, 0), "there is no %s to grow", selector)
 	}
 	for _, alert := range p.alerts {
@@ -106,12 +115,14 @@ func (p *player) raise(t *testing.T) {
 		require.True(t, ok, "alert %s: the test's table does not say when it must fire", alert.Alert)
 		require.NoError(t, names.Check(alert.Expr), alert.Alert)
 
-		fires := p.raised(t, alert, start, c.fires)
-		assert.NotEmpty(t, fires.Firing, "%s does not fire when it must", alert.Alert)
-		for _, series := range fires.Firing {
-			notice, err := Notice(t.Context(), alert, series)
-			require.NoError(t, err)
-			t.Logf("%s: %v", alert.Alert, notice)
+		for i, phases := range c.fires {
+			fires := p.raised(t, alert, start, phases)
+			assert.NotEmpty(t, fires.Firing, "%s does not fire when it must: case %d", alert.Alert, i+1)
+			for _, series := range fires.Firing {
+				notice, err := Notice(t.Context(), alert, series)
+				require.NoError(t, err)
+				t.Logf("%s: %v", alert.Alert, notice)
+			}
 		}
 		for i, spared := range c.spares {
 			assert.Empty(t, p.raised(t, alert, start, spared).Firing, "%s fires when it must not: case %d", alert.Alert, i+1)
