@@ -23,19 +23,21 @@
 //
 // For every caller listed, Enough is the smallest burst, at the configured rate, that would have let all its requests
 // through since its first refusal or since its limit has changed; of a fixed window its limit, of a concurrency policy
-// without a queue its cap. It is computed from two numbers: what the store says that the caller has used, and what of the
-// caller's requests was refused and therefore not used, but would still be owed to a greater limit: it drains when what is
-// used has drained. Requests that another limit refuses, too, are left out, since no greater limit here would help them,
-// and so are those that were decided without the store. Of fixed windows a cost that can never fit counts by itself only.
+// without a queue its cap. For sliding windows it is zero: it would need the time of every request. It is computed from two
+// numbers: what the store says that the caller has used, and what of the caller's requests was refused and therefore not
+// used, but would still be owed to a greater limit. The refused part is taken to drain after the used part has.
+//
+// Requests that another limit refuses, too, are left out, since no greater limit here would help them, and so are those
+// that were decided without the store. What a store.DenyCache has not asked, since it knew of a denial, is taken for
+// admitted. Of fixed windows a cost that can never fit counts by itself only.
 //
 // Of one instance that sees all of a caller's requests it is exact, as far as its answers arrive in order. Of several, each
-// sees a part of what is refused: Enough is at least what it should be for any one of them, and EnoughAtWorst takes the sum
-// of their worst moments, as if they had been one. The truth lies between them as long as every instance sees the caller
-// more often than what it has used takes to drain.
+// sees a part of what is refused. Enough is at least what any one of them has seen; EnoughAtWorst adds up their worst
+// moments, and lets each drain its share. It is an estimate, mostly too high, and may be too low if an instance goes without the
+// caller for longer than what was used takes to drain.
 //
 // It is a burst at the present rate. Whoever asks faster than that in the long run, which MEAN/S beside it tells, needs
-// another rate: the figure grows for as long as it goes on, and a table marks it. Sliding windows have no such number: it
-// would need the time of every request.
+// another rate: the figure grows for as long as it goes on, and a table marks it.
 //
 // # Who may read it
 //
