@@ -28,6 +28,7 @@ type callers struct {
 type caller struct {
 	generation uint64 // of the snapshot
 	own        values
+	failed     bool // over some flag
 }
 
 // values are a caller's, by the number of the flag: the code plus one, or zero where nothing is known.

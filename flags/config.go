@@ -53,7 +53,7 @@ type Config struct {
 	// Interval is the time between two evaluations when the provider reports no change; zero is
 	// DefaultInterval.
 	Interval time.Duration
-	// Timeout bounds one evaluation of all flags, and how long New and Gate wait for one; zero is
+	// Timeout bounds the evaluation of a flag, and how long New and Gate wait for those of all; zero is
 	// DefaultTimeout.
 	Timeout time.Duration
 	// Targeting gives callers modes of their own; nil is the same modes for every caller.

@@ -58,15 +58,20 @@ func (f *Flags) evaluatePressing(tick <-chan time.Time) {
 // evaluateAll evaluates every flag because something changed, or because it is time to. What callers have is
 // stale by then, at once rather than each at its own time: that needs no clock on the request path.
 func (f *Flags) evaluateAll(tick bool) {
+	f.outdate()
+	f.evaluate(question{flags: f.all()})
+	f.settleCallers(tick)
+	f.reportUnread()
+}
+
+// outdate makes stale what callers have.
+func (f *Flags) outdate() {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.callers != nil {
 		f.generation++
 		f.publish()
 	}
-	f.mu.Unlock()
-	f.evaluate(question{flags: f.all()})
-	f.settleCallers(tick)
-	f.reportUnread()
 }
 
 // all returns every flag.
@@ -79,24 +84,33 @@ func (f *Flags) all() []evaluator {
 // evaluate asks the provider for each of the flags, kill switches first. What is laxer counts from the moment it
 // arrives: a provider that hangs over one flag does not hold back the kill switch before it. What is stricter
 // counts when all have been asked: a layer that is switched on in log-only mode is never enforced in between. It
-// waits for the next round if the flags have changed meanwhile, or if one of them has just begun to fail.
+// waits for another round if the flags have changed meanwhile, and once if one of them has begun to fail.
 func (f *Flags) evaluate(q question) {
 	over := f.watch()
+	again := false
 	for flags := q.flags; ; flags = f.all() {
 		stricter, failed := f.round(flags)
 		first := f.modesTold == nil // nothing was there before that it could not go with
-		if f.torn++; f.torn > maxTorn || len(f.changed) == 0 && (first || !failed) {
-			f.torn = 0
+		waits := failed && !first && !f.waited
+		if f.torn++; f.torn > maxTorn || len(f.changed) == 0 && !waits {
+			f.torn, f.waited = 0, false
 			f.keep(stricter)
 			break
 		}
+		f.waited = f.waited || waits
 		if len(f.changed) == 0 || q.answered == nil {
 			break // the next round will be
 		}
 		<-f.changed // now, since somebody waits for it
+		f.outdate()
+		again = true
 	}
 	over(q.answered)
 	f.reportModes()
+	if again {
+		f.settleCallers(false)
+		f.reportUnread()
+	}
 }
 
 // maxTorn is how many rounds in a row may leave out what is stricter: flags that change all the time count, too.
@@ -119,6 +133,9 @@ func (f *Flags) round(flags []evaluator) (stricter []reply, failed bool) {
 		case err != nil:
 			failed = failed || f.problems[g.name()] == nil
 		case answer.stricter:
+			if answer.ease() {
+				f.publish()
+			}
 			stricter = append(stricter, answer)
 		case answer.keep():
 			f.publish()
@@ -126,6 +143,9 @@ func (f *Flags) round(flags []evaluator) (stricter []reply, failed bool) {
 		news := f.note(g.name(), err)
 		f.mu.Unlock()
 		f.report(news)
+		if !g.isSwitch() && len(f.changed) > 0 && f.torn < maxTorn { // the switches again, before the rest
+			break
+		}
 	}
 	return stricter, failed
 }
@@ -146,11 +166,14 @@ func switchesFirst(flags []evaluator) []evaluator {
 func (f *Flags) keep(answers []reply) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.ctx.Err() != nil {
+		return
+	}
 	changed := false
 	for _, a := range answers {
 		changed = a.keep() || changed
 	}
-	if changed && f.ctx.Err() == nil {
+	if changed {
 		f.publish()
 	}
 }

@@ -28,8 +28,9 @@ func (f *Flags) evaluateCaller(a arrival) {
 	if !done {
 		return
 	}
+	next.failed = failed
 	if known {
-		next.keep(old, s, failed)
+		next.keep(old, s, failed && !old.failed)
 	}
 	f.callers.known.Set(a.key, next)
 }
@@ -61,7 +62,11 @@ func (f *Flags) askFor(who openfeature.EvaluationContext, s *snapshot, own value
 		ctx, cancel := context.WithTimeout(f.ctx, f.cfg.Timeout)
 		code, err := g.evaluateFor(ctx, f.cfg.Client, who)
 		cancel()
-		if f.ctx.Err() != nil || len(f.changed) > 0 {
+		if f.ctx.Err() != nil {
+			return failed, false
+		}
+		if len(f.changed) > 0 && f.cutShort < maxTorn {
+			f.cutShort++
 			return failed, false
 		}
 		if err == nil {
@@ -71,5 +76,6 @@ func (f *Flags) askFor(who openfeature.EvaluationContext, s *snapshot, own value
 		}
 		f.noteCaller(g.name(), err)
 	}
+	f.cutShort = 0
 	return failed, true
 }

@@ -51,6 +51,7 @@ type evaluator interface {
 // reply is a valid answer to an evaluation.
 type reply struct {
 	keep     func() (changed bool) // makes it the last good one; call it under Flags.mu
+	ease     func() (changed bool) // makes as much of it the last good one as is laxer; call it under Flags.mu
 	stricter bool                  // than the last good one, for somebody
 }
 
@@ -94,6 +95,13 @@ func (f *flag[V]) evaluate(ctx context.Context, c Client) (reply, error) {
 			changed := f.last != v || f.targeted != targeted
 			f.last, f.targeted, f.answered = v, targeted, true
 			return changed
+		},
+		ease: func() bool {
+			if f.strict(v) >= f.strict(f.last) {
+				return false
+			}
+			f.last = v
+			return true
 		},
 		stricter: f.strict(v) > f.strict(f.last) || targeted != f.targeted && (targeted || v != f.laxest),
 	}, nil

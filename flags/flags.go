@@ -31,6 +31,8 @@ type Flags struct {
 	unreadTold     *[]string                // by Unread, or logged since; nil until it has been asked
 	modesTold      map[string]seawall.Mode  // nil until the first evaluation; run's alone
 	torn           int                      // rounds in a row that have left out what is stricter; run's alone
+	waited         bool                     // what is stricter has waited for a flag that had begun to fail; run's alone
+	cutShort       int                      // evaluations of callers in a row that a change has cut short; run's alone
 	overdue        bool                     // the evaluation that runs has taken longer than Timeout
 
 	ctx     context.Context // done when closed

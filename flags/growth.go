@@ -6,7 +6,9 @@ const (
 	// maxRuleSteps is how much an evaluation may do: a million steps take about a second, for which everybody waits.
 	maxRuleSteps = 1_000_000
 	// usualLength is how many elements an attribute is taken to have.
-	usualLength = 100
+	usualLength = 25
+	// stepBytes is how much of a text is looked at in a step.
+	stepBytes = 32
 )
 
 // growth bounds what an evaluation of a rule takes. Rules come from a file that somebody edits in a hurry; a few lines of
@@ -39,15 +41,16 @@ func (g growth) of(operator string, arguments node, parts []rule) growth {
 		}
 		times, body := parts[0].length, parts[1].growth
 		g.steps = plus(g.steps, product(times, body.steps))
+		g.recalled -= body.recalled // a reduce's own; other loops do not see it
 		switch operator {
-		case "map":
-			g.length = product(times, max(1, body.length))
-		case "filter":
+		case "map", "filter":
 			g.length = times
 		case "reduce":
 			g.length = plus(g.length, product(times, body.length))
-			g.recalled -= body.recalled // its own
-			g.doubles = g.doubles || body.recalled > 1
+			if body.recalled > 0 && len(parts) > 2 && mayGrow(parts[2]) { // by as much each time, which then is copied
+				g.steps = plus(g.steps, product(times, product(times, body.steps)))
+				g.doubles = g.doubles || body.recalled > 1
+			}
 		default:
 			g.length = 0
 		}
@@ -56,6 +59,15 @@ func (g growth) of(operator string, arguments node, parts []rule) growth {
 		g.length = 0 // no list
 	}
 	return g
+}
+
+// mayGrow tells whether a reduce's result may be a text; it is of the type that its start has.
+func mayGrow(start rule) bool {
+	switch start.logic.(type) {
+	case float64, bool:
+		return false
+	}
+	return true
 }
 
 // recalls tells whether the name of a var may be that of a reduce's result so far.

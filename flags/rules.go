@@ -94,7 +94,13 @@ func (r ruleReader) rule(n node, level int) (rule, error) {
 	return leaf(n.value), nil
 }
 
-func leaf(value any) rule { return rule{logic: value, nodes: 1, growth: growth{steps: 1}} }
+func leaf(value any) rule {
+	read := rule{logic: value, nodes: 1, growth: growth{steps: 1}}
+	if text, ok := value.(string); ok {
+		read.steps += int64(len(text) / stepBytes)
+	}
+	return read
+}
 
 func (r ruleReader) list(elements []node, line, level int) (rule, error) {
 	all, _, err := r.parts(elements, line, level)

@@ -89,6 +89,23 @@ func TestTargetingChoosesAVariant(t *testing.T) {
 	}
 }
 
+// TestLoopsThatPeopleWriteAreNoDanger is about the bounds on loops.
+func TestLoopsThatPeopleWriteAreNoDanger(t *testing.T) {
+	t.Parallel()
+	for name, targeting := range map[string]string{
+		"a maximum": `{"if": [{">": [{"reduce": [{"var": "list"}, {"if": [{">": [{"var": "current"}, {"var": "accumulator"}]},
+			{"var": "current"}, {"var": "accumulator"}]}, 0]}, 1]}, "a", "b"]}`,
+		"a count": `{"if": [{">": [{"reduce": [{"var": "list"}, {"if": [{">": [{"var": "current"}, 1]},
+			{"+": [{"var": "accumulator"}, 1]}, {"var": "accumulator"}]}, 0]}, 0]}, "a", "b"]}`,
+		"three levels": `{"if": [{"some": [{"var": "orgs"}, {"some": [{"var": "teams"}, {"some": [{"var": "members"}, {"==": [{"var": ""}, 1]}]}]}]}, "b", "a"]}`,
+	} {
+		p := serve(t, targeted(targeting, ""))
+		d := p.StringEvaluation(t.Context(), "f", "", attributes{"list": []int{1, 2}, "orgs": []any{}, "targetingKey": "k"})
+		assert.NoError(t, d.Error(), name)
+		assert.Equal(t, "A", d.Value, name)
+	}
+}
+
 func TestWhatTargetingCannotDecideIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -148,8 +165,16 @@ func TestTargetingErrors(t *testing.T) {
 		"a huge number":             {`{"==": [1e999, 1]}`, "", `5: ` + of + ` has the number 1e999; want one that a float64 can hold`},
 		"unknown property of flagd": {`{"var": "$flagd.flagkey"}`, "", `5: ` + of + ` asks for "$flagd.flagkey"; want $flagd.flagKey or $flagd.timestamp`},
 		"the same with a default":   {`{"var": ["$flagd.time", 1]}`, "", `5: ` + of + ` asks for "$flagd.time"`},
+		"a long text in a loop": {
+			`{"some": [[` + strings.Repeat("1,", 999) + `1], {"in": [{"var": ""}, "` + strings.Repeat("x", 40_000) + `"]}]}`, "",
+			`5: ` + of + ` would take more than 1000000 steps by some`,
+		},
+		"a text that grows": {
+			`{"reduce": [[` + strings.Repeat("1,", 999) + `1], {"cat": [{"var": "accumulator"}, "x"]}, ""]}`, "",
+			`5: ` + of + ` would take more than 1000000 steps by reduce`,
+		},
 		"loops in loops": {
-			`{"map": [[1,2,3,4,5,6,7,8,9,10], {"map": [{"var": "a"}, {"filter": [{"var": "b"}, {"some": [{"var": "c"}, true]}]}]}]}`, "",
+			`{"map": [[1,2,3,4,5,6,7,8,9,10], {"map": [{"var": "a"}, {"filter": [{"var": "b"}, {"some": [{"var": "c"}, {"some": [{"var": "d"}, true]}]}]}]}]}`, "",
 			`5: ` + of + ` would take more than 1000000 steps by map`,
 		},
 		"a reduce that doubles": {

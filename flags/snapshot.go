@@ -82,8 +82,10 @@ func (f *Flags) publish() {
 		s.changed = f.generation
 	}
 	s.generation = f.generation
-	f.current.Store(s)
 	for _, laxer := range [...]bool{true, false} {
+		if !laxer {
+			f.current.Store(s)
+		}
 		for _, g := range f.gates {
 			now := uint32(s.mode(g, nil))
 			if s.targeted(g) {

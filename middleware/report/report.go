@@ -85,8 +85,8 @@ type Caller struct {
 	Limit     int64   `json:"limit,omitempty"`
 	PerSecond float64 `json:"per_second,omitempty"`
 	// Enough is the smallest burst, limit of a fixed window or cap that would have let all requests through, as far as one
-	// instance can tell; zero where that is not known. In a report of several it was at least that, and EnoughAtWorst is
-	// what it was if they all had their worst moment at the same time. See the package documentation.
+	// instance can tell; zero where that is not known. Of several instances it was about that to EnoughAtWorst, which is what
+	// it was if they all had their worst moment at the same time. See the package documentation.
 	Enough        int64 `json:"enough,omitempty"`
 	EnoughAtWorst int64 `json:"enough_at_worst,omitempty"`
 }

@@ -57,8 +57,8 @@ ratelimit:api (token bucket, 4 in 4s), first 2026-11-30 10:00:00, last 2026-11-3
   (unmatched)  read   0        1
 
   CALLER        NAME       REFUSED  WOULD REFUSE  OF THE LAST  FIRST                LAST                 MEAN/S  PEAK/S  LIMIT  ENOUGH
-  `+id("a")+`  Acme?[2J?  0        6             6            2026-11-30 10:00:00  2026-11-30 10:00:00  -       6       4      10
-  `+id("b")+`  -          0        1             1            2026-11-30 10:01:30  2026-11-30 10:01:30  -       1       4      5
+  `+id("a")+`  Acme?[2J?  0        6             6            2026-11-30 10:00:00  2026-11-30 10:00:00  -       6       4      about 10
+  `+id("b")+`  -          0        1             1            2026-11-30 10:01:30  2026-11-30 10:01:30  -       1       4      about 5
 `, b.String())
 }
 

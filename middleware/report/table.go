@@ -37,7 +37,7 @@ func (r Report) WriteTable(w io.Writer) error {
 				plain(p.Layer), plain(p.Name), p.Unavailable)
 		}
 		if p.refusals() > 0 {
-			p.write(t)
+			p.write(t, len(r.Instances) <= 1 && r.Fleet <= 1)
 		}
 	}
 	return t.Flush()
@@ -55,7 +55,8 @@ func (p *Policy) mode() string {
 }
 
 // write writes where and whom a policy has refused.
-func (p *Policy) write(t *tabwriter.Writer) {
+// alone tells that one instance has seen all.
+func (p *Policy) write(t *tabwriter.Writer, alone bool) {
 	fmt.Fprintf(t, "\n%s:%s (%s), first %s, last %s\n", plain(p.Layer), plain(p.Name), plain(p.Rule), clock(p.First), clock(p.Last))
 	if p.Alone > 0 {
 		fmt.Fprintf(t, "  %d of them were decided without the store, by an instance's share of the limit\n", p.Alone)
@@ -83,7 +84,7 @@ func (p *Policy) write(t *tabwriter.Writer) {
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%d\t%d%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s%s\n", plain(c.ID), cmp.Or(plain(c.Name), "-"), c.Refused,
 			c.WouldRefuse, uncertain(c.Error), c.Requests, clock(c.First), clock(c.Last), rate(c.mean()), c.PeakPerSecond,
-			number(c.Limit), enough(c), mark)
+			number(c.Limit), enough(c, alone), mark)
 	}
 	if sustained > 0 {
 		fmt.Fprintln(t, "  * asks faster than its rate in the long run: no burst is enough for good")
@@ -115,11 +116,14 @@ func uncertain(n int64) string {
 	return fmt.Sprintf(" (+%d at most)", n)
 }
 
-func enough(c *Caller) string {
-	if c.EnoughAtWorst > c.Enough && c.Enough > 0 {
-		return fmt.Sprintf("%d to %d", c.Enough, c.EnoughAtWorst)
+func enough(c *Caller, alone bool) string {
+	switch {
+	case c.Enough == 0 || alone:
+		return number(c.Enough)
+	case c.EnoughAtWorst > c.Enough:
+		return fmt.Sprintf("about %d to %d", c.Enough, c.EnoughAtWorst)
 	}
-	return number(c.Enough)
+	return fmt.Sprintf("about %d", c.Enough)
 }
 
 func number(n int64) string {
