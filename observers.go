@@ -9,7 +9,7 @@ import (
 func Observers(all ...Observer) Observer {
 	var some observers
 	for _, o := range all {
-		if v := reflect.ValueOf(o); o != nil && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+		if !isNil(o) {
 			some = append(some, o)
 		}
 	}
@@ -20,6 +20,12 @@ func Observers(all ...Observer) Observer {
 		return some[0]
 	}
 	return some
+}
+
+// isNil tells whether there is nothing in an interface, or a nil pointer.
+func isNil(v any) bool {
+	p := reflect.ValueOf(v)
+	return v == nil || p.Kind() == reflect.Pointer && p.IsNil()
 }
 
 type observers []Observer

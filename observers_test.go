@@ -83,6 +83,14 @@ func TestObserversOfNoneOrOne(t *testing.T) {
 	assert.Equal(t, seawall.NopObserver{}, seawall.Observers())
 	var unset *recorder
 	assert.Equal(t, seawall.NopObserver{}, seawall.Observers(unset), "what was not made is nobody")
+	l, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 1)}}})
+	require.NoError(t, err)
+	s, err := seawall.New(seawall.Config{Store: memstore.New(memstore.Config{}), Observer: unset}, l)
+	require.NoError(t, err)
+	for _, denied := range []bool{false, true} {
+		assert.Equal(t, denied, s.Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("x")}).Decision().Denied, "and limits go on")
+	}
+	require.NoError(t, s.Close(t.Context()))
 	assert.Nil(t, seawall.Observers(mute, mute).Asking(t.Context(), nil))
 	seawall.Observers(mute, a).Asking(t.Context(), nil)(nil)
 	assert.Equal(t, []string{"m asking", "m asking", "m asking", "a asking", "a asked"}, calls)

@@ -3,7 +3,6 @@ package seawall
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"time"
 )
@@ -54,11 +53,8 @@ type layer struct {
 // New builds a Stack. Local layers are asked first, since their answer is free; the others count in the
 // order given. It tells a Store that is a [Member] how many workers this instance has, if a layer knows.
 func New(cfg Config, layers ...Layer) (*Stack, error) {
-	s := &Stack{store: cfg.Store, observer: cfg.Observer, wait: cfg.Wait, waitClosed: cfg.WaitClosed}
+	s := &Stack{store: cfg.Store, observer: Observers(cfg.Observer), wait: cfg.Wait, waitClosed: cfg.WaitClosed}
 	s.switched, _ = cfg.Modes.(Switch)
-	if s.observer == nil {
-		s.observer = NopObserver{}
-	}
 	if s.wait == 0 {
 		s.wait = DefaultWait
 	}
@@ -105,7 +101,7 @@ func New(cfg Config, layers ...Layer) (*Stack, error) {
 }
 
 func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, error) {
-	if v := reflect.ValueOf(l); v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(l) {
 		return nil, fmt.Errorf("seawall: a layer is a nil %T", l)
 	}
 	r := &layer{Layer: l, limits: l.Limits(), modes: modes}
