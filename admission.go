@@ -156,10 +156,7 @@ func (a *Admission) observe(ctx context.Context) {
 		}
 		if p.decisive >= 0 {
 			e.Check, e.Result = &a.checks[p.decisive], a.results[p.decisive]
-			e.Policy = a.checks[p.decisive].Limit.policy
-			if a.checks[p.decisive].Advisory {
-				e.Mode = LogOnly
-			}
+			e.Policy, e.Mode = e.Check.Limit.policy, e.Check.Mode()
 		}
 		p.holds = p.ticket != 0 || a.leased(p)
 		if p.holds {

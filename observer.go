@@ -31,6 +31,9 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
+// Refuses tells whether the outcome is a refusal, enforced or not.
+func (o Outcome) Refuses() bool { return o == Denied || o == WouldDeny }
+
 // Event reports one layer's part in one decision.
 type Event struct {
 	Layer, Policy string

@@ -144,6 +144,14 @@ func (c *Check) Lease() (l Lease, ok bool) {
 	return Lease{Limit: c.Limit, Rule: h, Key: c.Key, Cost: c.Cost, ID: c.ID}, ok && c.Op == Spend
 }
 
+// Mode is that in which the check is made: Enforce or LogOnly.
+func (c *Check) Mode() Mode {
+	if c.Advisory {
+		return LogOnly
+	}
+	return Enforce
+}
+
 // Caller returns whom the check is about: its own key, or that of r where all callers share one.
 func (c *Check) Caller(r *Request) Key {
 	if c.Key.IsZero() || c.Key.text == fleetText {

@@ -42,6 +42,17 @@ func hangs(t testing.TB) (m mood, release func()) {
 	}, release
 }
 
+// hangsAt is hangs over one flag, until the test ends.
+func hangsAt(t testing.TB, flag string) mood {
+	hang, _ := hangs(t)
+	return func(ctx context.Context, key string) *openfeature.ResolutionError {
+		if key == flag {
+			return hang(ctx, key)
+		}
+		return nil
+	}
+}
+
 func TestAProviderThatFailsLeavesTheLastGoodValues(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]mood{

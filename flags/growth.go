@@ -1,6 +1,9 @@
 package flags
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 const (
 	// maxRuleSteps is how much an evaluation may do: a million steps take about a second, for which everybody waits.
@@ -80,7 +83,7 @@ func recalls(arguments node) bool {
 		name = args[0]
 	}
 	text, literal := name.value.(string)
-	return !literal || text == "" || text == "accumulator" || len(text) > 12 && text[:12] == "accumulator."
+	return !literal || text == "" || text == "accumulator" || strings.HasPrefix(text, "accumulator.")
 }
 
 // bounded refuses an operator that takes too much.

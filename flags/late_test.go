@@ -95,14 +95,7 @@ func TestASwitchThatIsTargetedAndOffDoesNotWaitForOtherFlags(t *testing.T) {
 	t.Parallel()
 	p, f := aim(t, nil, values{"seawall-enabled": true}, flags.Config{Timeout: 50 * time.Millisecond})
 	g := f.Gate("ratelimit", "")
-	release := make(chan struct{})
-	defer close(release)
-	p.set(func(_ context.Context, key string) *openfeature.ResolutionError {
-		if key == "seawall-workershed-mode" {
-			<-release
-		}
-		return nil
-	})
+	p.set(hangsAt(t, "seawall-workershed-mode"))
 	p.UpdateFlags(rules{"seawall-enabled": one(true, false, "tester")}.flags(nil))
 	becomes(t, seawall.Off, g)
 }

@@ -80,14 +80,7 @@ func TestASwitchThatIsPlainlyOffDoesNotWaitForOtherFlags(t *testing.T) {
 	p, f := aim(t, rules{"seawall-ratelimit-enabled": one(false, true, "alice")}, nil, flags.Config{Timeout: 50 * time.Millisecond})
 	g := f.Gate("ratelimit", "")
 	comes(t, seawall.Off, g, from("alice"))
-	release := make(chan struct{})
-	defer close(release)
-	p.set(func(_ context.Context, key string) *openfeature.ResolutionError {
-		if key == "seawall-workershed-mode" {
-			<-release
-		}
-		return nil
-	})
+	p.set(hangsAt(t, "seawall-workershed-mode"))
 	p.UpdateFlags(values{"seawall-ratelimit-enabled": false}.flags())
 	becomes(t, seawall.Off, g)
 }

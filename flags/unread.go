@@ -20,77 +20,87 @@ type lister interface{ Keys() []string }
 // unread: a kill switch that is misspelt at 3 a.m. must not be silent. A policy that comes later may still
 // read them, so this is not in Err.
 func (f *Flags) Unread() error {
-	names, err := f.unread()
-	f.told(names)
-	return err
+	u := f.findUnread()
+	f.told(u)
+	return f.explain(u)
 }
 
 // UnreadCount is how many flags and defaults Unread names, as of now; zero as long as it has not been asked.
 func (f *Flags) UnreadCount() int {
-	f.mu.Lock()
-	asked := f.unreadTold != nil
-	f.mu.Unlock()
-	if !asked {
+	if !f.unreadAsked() {
 		return 0
 	}
-	names, _ := f.unread()
-	return len(names)
+	return len(f.findUnread().names())
 }
 
-// told remembers of which names it was told that nothing reads them, and returns what was told before, nil if that was
+// reportUnread logs what is newly unread, once Unread has been asked.
+func (f *Flags) reportUnread() {
+	if !f.unreadAsked() {
+		return
+	}
+	u := f.findUnread()
+	before := f.told(u)
+	if slices.ContainsFunc(u.names(), func(name string) bool { return !slices.Contains(*before, name) }) {
+		f.cfg.Logger.Warn("seawall: flags that nothing reads", "error", f.explain(u).Error())
+	}
+}
+
+func (f *Flags) unreadAsked() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unreadTold != nil
+}
+
+// told remembers of what it was told that nothing reads it, and returns the names that were told before, nil if that was
 // never.
-func (f *Flags) told(names []string) (before *[]string) {
+func (f *Flags) told(u unread) (before *[]string) {
+	names := u.names()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before, f.unreadTold = f.unreadTold, &names
 	return before
 }
 
-// reportUnread logs what is newly unread, once Unread has been asked.
-func (f *Flags) reportUnread() {
-	f.mu.Lock()
-	asked := f.unreadTold != nil
-	f.mu.Unlock()
-	if !asked {
-		return
-	}
-	names, err := f.unread()
-	before := f.told(names)
-	if slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(*before, name) }) {
-		f.cfg.Logger.Warn("seawall: flags that nothing reads", "error", err.Error())
-	}
-}
+// unread are flags and defaults that nothing reads, and what is read: keys, and names of gates.
+type unread struct{ flags, defaults, keys, gates []string }
 
-// unread returns what nothing reads, and an error that says so, where and what was meant.
-func (f *Flags) unread() (names []string, err error) {
-	f.mu.Lock()
-	read := make([]string, len(f.flags))
-	for n, g := range f.flags {
-		read[n] = g.name()
-	}
-	gates := slices.Sorted(maps.Keys(f.gates))
-	f.mu.Unlock()
+func (u unread) names() []string { return slices.Concat(u.flags, u.defaults) }
 
-	var errs []error
+func (f *Flags) findUnread() (u unread) {
+	f.mu.Lock()
+	for _, g := range f.flags {
+		u.keys = append(u.keys, g.name())
+	}
+	u.gates = slices.Sorted(maps.Keys(f.gates))
+	f.mu.Unlock()
 	if l, ok := f.cfg.Source.(lister); ok {
 		for _, key := range slices.Compact(slices.Sorted(slices.Values(l.Keys()))) {
-			if strings.HasPrefix(key, f.cfg.Prefix+"-") && !slices.Contains(read, key) {
-				if names = append(names, key); len(names) <= maxUnreadTold {
-					errs = append(errs, f.locate(key, fmt.Errorf("%.120s: nothing reads this flag%s", key, nearest(key, read))))
-				}
+			if strings.HasPrefix(key, f.cfg.Prefix+"-") && !slices.Contains(u.keys, key) {
+				u.flags = append(u.flags, key)
 			}
 		}
 	}
-	if more := len(names) - maxUnreadTold; more > 0 {
-		errs = append(errs, fmt.Errorf("and %d more", more))
-	}
 	for _, name := range slices.Sorted(maps.Keys(f.cfg.Defaults)) {
-		if !slices.Contains(gates, name) {
-			names = append(names, name)
-			errs = append(errs, fmt.Errorf("flags: Config.Defaults[%q]: no layer or policy has this name%s", name, nearest(name, gates)))
+		if !slices.Contains(u.gates, name) {
+			u.defaults = append(u.defaults, name)
 		}
 	}
-	return names, errors.Join(errs...)
+	return u
+}
+
+// explain says what nothing reads, where it is and what was probably meant; nil if there is nothing.
+func (f *Flags) explain(u unread) error {
+	var errs []error
+	for _, key := range u.flags[:min(len(u.flags), maxUnreadTold)] {
+		errs = append(errs, f.locate(key, fmt.Errorf("%.120s: nothing reads this flag%s", key, nearest(key, u.keys))))
+	}
+	if more := len(u.flags) - maxUnreadTold; more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more", more))
+	}
+	for _, name := range u.defaults {
+		errs = append(errs, fmt.Errorf("flags: Config.Defaults[%q]: no layer or policy has this name%s", name, nearest(name, u.gates)))
+	}
+	return errors.Join(errs...)
 }
 
 // maxSuggested is the longest name that is compared with others: keys have at most 80 letters.

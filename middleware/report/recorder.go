@@ -98,7 +98,7 @@ func (r *Recorder) moment(b *book) moment {
 
 // Decided implements seawall.Observer.
 func (r *Recorder) Decided(_ context.Context, req *seawall.Request, e seawall.Event) {
-	if e.Check == nil || e.Outcome != seawall.Denied && e.Outcome != seawall.WouldDeny {
+	if e.Check == nil || !e.Outcome.Refuses() {
 		return
 	}
 	b := r.book.Load()
@@ -109,19 +109,21 @@ func (r *Recorder) Decided(_ context.Context, req *seawall.Request, e seawall.Ev
 func (r *Recorder) Checked(req *seawall.Request, checks []seawall.Check, results []seawall.Result) {
 	b := r.book.Load()
 	refusals, guesses := refusalsOf(results)
+	var now moment
+	var instances int64 // zero: neither has been looked up, which only listed callers are worth
 	for i := range results {
 		c, res := &checks[i], &results[i]
 		t, key := b.tally(c.Limit, r.callers), c.Caller(req)
-		mode := seawall.Enforce
-		if c.Advisory {
-			mode = seawall.LogOnly
+		t.requests[c.Mode()].Add(1)
+		if !t.listed.mayHave(key) {
+			continue
 		}
-		t.requests[mode].Add(1)
-		if t.listed.mayHave(key) {
-			// What was not asked might have refused, too.
-			others := refusals > 1 || refusals == 1 && res.Admitted || guesses > 1 || guesses == 1 && !res.Fallback
-			t.checked(r.moment(b), r.instances(), key, c, res, !others)
+		if instances == 0 {
+			now, instances = r.moment(b), r.instances()
 		}
+		// What was not asked might have refused, too.
+		others := refusals > 1 || refusals == 1 && res.Admitted || guesses > 1 || guesses == 1 && !res.Fallback
+		t.checked(now, instances, key, c, res, !others)
 	}
 }
 

@@ -168,7 +168,7 @@ func gauges(cfg Config) []prometheus.Collector {
 			func() float64 { return float64(f.Errors()) })
 		gauge("seawall_flags_unread", "Flags of the file, and defaults, that nothing reads: probably misspelt.", nil,
 			func() float64 { return float64(f.UnreadCount()) })
-		all = append(all, modes{f})
+		all = append(all, newModes(f))
 	}
 	if c := cfg.DenyCache; c != nil {
 		counter("seawall_deny_cache_saved_total", "Store calls that the deny cache answered.",
@@ -227,11 +227,11 @@ func (t *Telemetry) Decided(ctx context.Context, r *seawall.Request, e seawall.E
 			attribute.String("seawall."+e.Layer+".policy", e.Policy),
 			attribute.String("seawall."+e.Layer+".mode", e.Mode.String()),
 		)
-		if e.Outcome == seawall.Denied || e.Outcome == seawall.WouldDeny {
+		if e.Outcome.Refuses() {
 			span.SetAttributes(whyAttributes(&e)...)
 		}
 	}
-	if e.Outcome == seawall.Denied || e.Outcome == seawall.WouldDeny {
+	if e.Outcome.Refuses() {
 		t.logWhy(ctx, r, &e, &c.logged[e.Mode])
 	}
 }
@@ -240,11 +240,7 @@ func (t *Telemetry) Decided(ctx context.Context, r *seawall.Request, e seawall.E
 func (t *Telemetry) Checked(_ *seawall.Request, checks []seawall.Check, results []seawall.Result) {
 	for i := range results {
 		c := &checks[i]
-		mode := seawall.Enforce
-		if c.Advisory {
-			mode = seawall.LogOnly
-		}
-		t.counters(c.Limit.Layer(), c.Limit.Policy()).asked[mode].Inc()
+		t.counters(c.Limit.Layer(), c.Limit.Policy()).asked[c.Mode()].Inc()
 	}
 }
 
