@@ -134,8 +134,7 @@ func somebody(r *rand.Rand) openfeature.FlattenedContext {
 	for i := range key {
 		key[i] = byte(r.IntN(256)) // bytes that are no UTF-8 as well
 	}
-	c := openfeature.FlattenedContext{}
-	for name, value := range map[string]any{
+	values := map[string]any{
 		"targetingKey": pick(string(key), fmt.Sprint("acme-", r.Uint32()), r.IntN(9)),
 		"plan":         pick("gold", "silver", "a", "b", "free", "true", 7, true, nil),
 		"account":      pick(map[string]any{"plan": pick("a", "b", 3)}, "none", map[string]any{"var": "plan"}, map[string]any{"x": 1, "y": nil}),
@@ -144,12 +143,14 @@ func somebody(r *rand.Rand) openfeature.FlattenedContext {
 		"beta":         pick(true, false, 0, "", "yes", nil),
 		"spend":        pick(r.IntN(12), r.Float64()*12, fmt.Sprint(r.IntN(12)), int64(7), uint8(7)),
 		"limit":        pick(0, 2, 7, "7", true),
-		"version":      pick(version(), version(), version(), "1.2", "v1", "1.2.x", "", 1.2),
+		"version":      pick(version(), version(), version(), "1.2.3", "1.2", "v1", "1.2.x", "", 1.2),
 		"other":        pick(version(), version(), version(), "1", "x"),
 		"suffix":       pick("ld", "", 1),
-	} {
+	}
+	c := openfeature.FlattenedContext{}
+	for _, name := range slices.Sorted(maps.Keys(values)) { // in a stated order, or one seed would be many runs
 		if r.IntN(8) > 0 {
-			c[name] = value
+			c[name] = values[name]
 		}
 	}
 	return c
