@@ -35,7 +35,7 @@ test: deps ## run all tests with the race detector, on real redis-servers that t
 proof: deps ## long runs of the proof: models, linearizability, four processes, fuzzing (half an hour)
 	cd internal/proof && SEAWALL_REQUIRE_REDIS=1 SEAWALL_PROOF=long CGO_ENABLED=1 go test -race -timeout 60m ./...
 	cd examples/flagd && SEAWALL_PROOF=long CGO_ENABLED=1 go test -race -timeout 20m ./...
-	@set -e; for f in .:FuzzKey ratelimit:FuzzRule ratelimit:FuzzParseRate ratelimit/policyfile:FuzzParse flags:FuzzFlagFile store/redisstore:FuzzReply store/redisstore:FuzzPlausible; do \
+	@set -e; for f in .:FuzzKey ratelimit:FuzzRule ratelimit:FuzzParseRate ratelimit/policyfile:FuzzParse flags:FuzzFlagFile workershed/cgroup:FuzzFiles store/redisstore:FuzzReply store/redisstore:FuzzPlausible; do \
 		echo "fuzz $$f"; \
 		go test -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) "./$${f%:*}"; \
 	done

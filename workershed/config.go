@@ -3,14 +3,19 @@ package workershed
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"math"
+	"slices"
 	"time"
 )
 
 // The bounds of a Config.
 const (
-	maxWorkers  = 1_000_000
-	maxHardCap  = 1000
+	maxWorkers = 1_000_000
+	maxHardCap = 1000
+	// DefaultInterval is how often utilization is sampled unless Config.Interval says otherwise.
+	DefaultInterval = 250 * time.Millisecond
+
 	minInterval = time.Millisecond
 	maxInterval = 10 * time.Second
 	minRotate   = time.Second
@@ -19,6 +24,9 @@ const (
 // NoReleaseFloor is a ReleaseFloor too small to matter: the closer utilization is to Low, the slower the
 // level falls.
 const NoReleaseFloor = 1e-9
+
+// NoEasing is an Easing too short to matter.
+const NoEasing = time.Nanosecond
 
 // Config says what a Shedder protects and how fast it acts. Only Workers is required.
 type Config struct {
@@ -46,14 +54,28 @@ type Config struct {
 	// of full speed: more than 0, at most 1; zero is 0.3. See NoReleaseFloor.
 	ReleaseFloor float64
 
+	// Easing keeps the level from hunting: after it has turned twice in one overload, each further rise begins at an eighth of
+	// full speed, which doubles in this time; a fall in this time × RampDown ÷ RampUp. Zero is 8 s. See NoEasing.
+	Easing time.Duration
+
 	// Interval is how often utilization is sampled: 1 ms to 10 s; zero is 250 ms.
 	Interval time.Duration
 
-	// Rotate is how long a caller stays in or out at one level: at least 1 s; zero is 10 min.
+	// Smoothing is the time constant of the average over the requests in flight, which fluctuate; zero is 2 s.
+	Smoothing time.Duration
+
+	// Rotate is how long it takes until everybody has had a turn at being shed: while a share p of a tier is shed, each of its
+	// callers is out for p × Rotate at a time, never longer. At least 1 s; zero is 10 min.
 	Rotate time.Duration
 
-	// Now is a monotonic clock for tests, counted from any start; nil is the real one. It is called by New
-	// and then by the sampler, which keeps ticking in real time.
+	// Signals are further measures of how busy the process is; package cgroup has some. The level follows the largest.
+	Signals []Signal
+
+	// Logger reports signals that cannot be read; nil is [slog.Default].
+	Logger *slog.Logger
+
+	// Now is a monotonic clock for tests, counted from any start; nil is the real one. It is called by New and then by the
+	// sampler and the readers of signals, which keep ticking in real time. It is safe for concurrent use.
 	Now func() time.Duration
 }
 
@@ -68,6 +90,7 @@ func StripePreset(workers int64) Config {
 		RampUp:       120 * time.Second,
 		RampDown:     120 * time.Second,
 		ReleaseFloor: NoReleaseFloor,
+		Easing:       NoEasing,
 	}
 }
 
@@ -80,8 +103,15 @@ func (c Config) resolve() (Config, error) {
 	c.RampUp = cmp.Or(c.RampUp, 30*time.Second)
 	c.RampDown = cmp.Or(c.RampDown, 120*time.Second)
 	c.ReleaseFloor = cmp.Or(c.ReleaseFloor, 0.3)
-	c.Interval = cmp.Or(c.Interval, 250*time.Millisecond)
+	c.Easing = cmp.Or(c.Easing, 8*time.Second)
+	c.Interval = cmp.Or(c.Interval, DefaultInterval)
+	c.Smoothing = cmp.Or(c.Smoothing, 2*time.Second)
 	c.Rotate = cmp.Or(c.Rotate, 10*time.Minute)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	c.Signals = slices.Clone(c.Signals)
+	for i := range c.Signals {
+		c.Signals[i].StaleAfter = cmp.Or(c.Signals[i].StaleAfter, max(staleAfter, stallIntervals*c.Interval))
+	}
 	if c.Now == nil {
 		start := time.Now()
 		c.Now = func() time.Duration { return time.Since(start) }
@@ -109,12 +139,16 @@ func (c Config) validate() error {
 		return invalid("RampDown", c.RampDown, "a positive duration, or zero for the default")
 	case !(c.ReleaseFloor > 0 && c.ReleaseFloor <= 1):
 		return invalid("ReleaseFloor", c.ReleaseFloor, "more than 0 and at most 1")
+	case c.Easing < 0:
+		return invalid("Easing", c.Easing, "a positive duration, or zero for the default")
 	case c.Interval < minInterval || c.Interval > maxInterval:
 		return invalid("Interval", c.Interval, fmt.Sprintf("%v to %v", minInterval, maxInterval))
+	case c.Smoothing < 0:
+		return invalid("Smoothing", c.Smoothing, "a positive duration, or zero for the default")
 	case c.Rotate < minRotate:
 		return invalid("Rotate", c.Rotate, fmt.Sprintf("at least %v", minRotate))
 	}
-	return nil
+	return validateSignals(c.Signals)
 }
 
 // cap is the number of requests in flight at which the hard cap refuses. The product is shrunk by more than

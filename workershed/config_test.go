@@ -1,6 +1,7 @@
 package workershed
 
 import (
+	"log/slog"
 	"math"
 	"testing"
 	"time"
@@ -40,6 +41,8 @@ func TestConfigErrorsNameFieldValueAndExpectation(t *testing.T) {
 		{"interval negative", func(c *Config) { c.Interval = -1 }, "Interval is -1ns; want 1ms to 10s"},
 		{"interval too short", func(c *Config) { c.Interval = time.Microsecond }, "Interval is 1µs; want 1ms to 10s"},
 		{"interval too long", func(c *Config) { c.Interval = time.Minute }, "Interval is 1m0s; want 1ms to 10s"},
+		{"easing", func(c *Config) { c.Easing = -1 }, "Easing is -1ns; want a positive duration, or zero for the default"},
+		{"smoothing", func(c *Config) { c.Smoothing = -1 }, "Smoothing is -1ns; want a positive duration, or zero for the default"},
 		{"rotate", func(c *Config) { c.Rotate = time.Millisecond }, "Rotate is 1ms; want at least 1s"},
 		{"rotate negative", func(c *Config) { c.Rotate = -time.Hour }, "Rotate is -1h0m0s; want at least 1s"},
 	} {
@@ -57,10 +60,12 @@ func TestConfigDefaults(t *testing.T) {
 	c, err := Config{Workers: 10}.resolve()
 	require.NoError(t, err)
 	require.NotNil(t, c.Now)
-	c.Now = nil
+	assert.Same(t, slog.Default(), c.Logger)
+	c.Now, c.Logger = nil, nil
 	assert.Equal(t, Config{
 		Workers: 10, Low: 0.7, High: 0.8, HardCap: 1.5, Dwell: 8 * time.Second, RampUp: 30 * time.Second,
-		RampDown: 120 * time.Second, ReleaseFloor: 0.3, Interval: 250 * time.Millisecond, Rotate: 10 * time.Minute,
+		RampDown: 120 * time.Second, ReleaseFloor: 0.3, Easing: 8 * time.Second,
+		Interval: 250 * time.Millisecond, Smoothing: 2 * time.Second, Rotate: 10 * time.Minute,
 	}, c)
 }
 

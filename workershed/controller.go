@@ -18,11 +18,25 @@ type controller struct {
 	dwell            time.Duration
 	rampUp, rampDown time.Duration
 	floor            float64
+	easing           time.Duration
 	maxStep          time.Duration
 
-	over  time.Duration // time above high since utilization was last below low, at most dwell
 	level float64
+	held  bool          // the level must not rise
+	over  time.Duration // time above high since utilization was last below low, at most dwell
+
+	falls bool          // the level fell when it last moved
+	turns int           // since it was zero, or has fallen by more than hunt
+	top   float64       // where it last turned
+	run   time.Duration // that it has moved since then
 }
+
+// hunt is how far a level falls while it hunts for the load that the service can take. A rise after more than that is another
+// overload.
+const hunt = 0.25
+
+// eased is the share of full speed with which the third and every further turn of an overload begins, as a power of two.
+const eased = -3
 
 // newController expects a Config that was resolved.
 func newController(c Config) controller {
@@ -33,12 +47,13 @@ func newController(c Config) controller {
 		rampUp:   c.RampUp,
 		rampDown: c.RampDown,
 		floor:    c.ReleaseFloor,
+		easing:   c.Easing,
 		maxStep:  stallIntervals * c.Interval,
 	}
 }
 
-// step says that utilization was u for the last dt, and returns the level. Of a dt beyond maxStep the rest is
-// ignored, and so is a u that is no utilization.
+// step says that utilization was u for the last dt, and returns the level. Of a dt beyond maxStep the rest is ignored, and so is a
+// u that is no utilization.
 func (c *controller) step(u float64, dt time.Duration) float64 {
 	if !(u >= 0) || math.IsInf(u, 1) || dt <= 0 { // NaN is not >= 0
 		return c.level
@@ -47,12 +62,18 @@ func (c *controller) step(u float64, dt time.Duration) float64 {
 	a := c.speed(u)
 	switch {
 	case a > 0:
-		c.level += a * float64(c.wait(dt)) / float64(c.rampUp)
+		if dt = c.wait(dt); dt > 0 && !c.held {
+			c.level += a * c.ease(false, dt, c.rampUp) * float64(dt) / float64(c.rampUp)
+		}
 	case a < 0:
 		c.over = 0
-		c.level += a * float64(dt) / float64(c.rampDown)
+		c.level += a * c.ease(true, dt, c.rampDown) * float64(dt) / float64(c.rampDown)
+		if c.top-c.level > hunt {
+			c.turns = 0
+		}
 		if c.level < negligible {
 			c.level = 0 // what rounding left of a level would let the next overload skip its dwell
+			c.turns, c.falls = 0, false
 		}
 	}
 	c.level = clamp(c.level)
@@ -68,6 +89,20 @@ func (c *controller) speed(u float64) float64 {
 		return -max(c.floor, 1-u/c.low)
 	}
 	return 0
+}
+
+// ease returns the share of full speed with which the level moves: a level that has turned twice hunts for the load that the
+// service can take, and each further turn begins slowly. In proportion to the ramp, speed doubles with the easing.
+func (c *controller) ease(falls bool, dt, ramp time.Duration) float64 {
+	if falls != c.falls {
+		c.falls, c.run, c.top = falls, 0, c.level
+		c.turns++
+	}
+	c.run += dt
+	if c.turns < 2 {
+		return 1
+	}
+	return min(1, math.Exp2(eased+float64(c.run)/float64(c.easing)*float64(c.rampUp)/float64(ramp)))
 }
 
 // wait takes from dt, a time of overload, what the dwell still needs, and returns the rest. While the level

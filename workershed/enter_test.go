@@ -21,6 +21,14 @@ func newQuiet(t *testing.T, cfg Config) *Shedder {
 	return s
 }
 
+// setLevel has s shed the share level of a traffic that is the same in all slots.
+func (s *Shedder) setLevel(level float64) {
+	d := &demand{}
+	v := &verdict{level: level, cut: cut{}.of(level, d)}
+	_, v.byTier = v.cut.shed(d)
+	s.verdict.Store(v)
+}
+
 // handle enters a request that the other layers admit.
 func handle(s *Shedder, r *seawall.Request, m seawall.Mode) (seawall.Result, seawall.Ticket) {
 	res, ticket := s.Enter(r, m)

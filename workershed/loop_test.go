@@ -50,7 +50,7 @@ func (l *loop) run(rate int, d time.Duration) {
 		for range rate / len(l.running) {
 			r := &seawall.Request{Key: l.keys[l.arrived%len(l.keys)], Tier: tiers[l.arrived%len(tiers)]}
 			l.arrived++
-			res, ticket := l.shedder.Enter(r, l.mode)
+			res, ticket := handle(l.shedder, r, l.mode)
 			*slot = append(*slot, ticket)
 			l.decisions = append(l.decisions, res.Admitted)
 			if !res.Admitted {
@@ -96,7 +96,7 @@ func TestClosedLoopShedsNoMoreThanItMust(t *testing.T) {
 	assert.Positive(t, l.refused[seawall.Read])
 	assert.Greater(t, l.refused[seawall.TestMode], 56*60*10/10*8/10, "nearly all of them")
 
-	settled := l.levels[2*60*4 : 10*60*4] // the first epoch, from a minute of overload on
+	settled := l.levels[2*60*4 : 10*60*4] // from a minute of overload on
 	assert.Less(t, slices.Max(settled)-slices.Min(settled), 0.02, "the level rests, it does not hunt")
 }
 
@@ -106,16 +106,29 @@ func TestLogOnlyDecidesAsEnforceDoes(t *testing.T) {
 	assert.Equal(t, enforced.decisions, shadow.decisions)
 }
 
+// busy returns a shedder of ten workers, all of them busy with critical requests, that has just seen other traffic.
+func busy(t *testing.T, cfg Config) (*Shedder, []seawall.Ticket) {
+	t.Helper()
+	cfg.Workers, cfg.Smoothing = 10, time.Nanosecond
+	s, err := New(cfg)
+	require.NoError(t, err)
+	for tier := seawall.TestMode; tier < seawall.Critical; tier++ {
+		for _, k := range callers(1000) {
+			_, ticket := handle(s, &seawall.Request{Key: k, Tier: tier}, seawall.Enforce)
+			s.Leave(ticket)
+		}
+	}
+	return s, enterAll(s, 10, seawall.Critical, seawall.Enforce)
+}
+
 func TestSamplerDrivesTheLevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Workers: 10})
-		require.NoError(t, err)
+		s, tickets := busy(t, Config{})
 		after := func(d time.Duration) float64 {
 			time.Sleep(d)
 			synctest.Wait()
 			return s.Level()
 		}
-		tickets := enterAll(s, 10, seawall.Critical, seawall.Enforce)
 		assert.Zero(t, after(8*time.Second))
 		assert.InDelta(t, 0.25/30, after(tick), 1e-9)
 		assert.InDelta(t, 0.5, after(15*time.Second-tick), 1e-9)
@@ -129,35 +142,51 @@ func TestSamplerDrivesTheLevel(t *testing.T) {
 	})
 }
 
-func TestSamplerRotatesTheCohorts(t *testing.T) {
+func TestTheLinesTurnSteadily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Config{Workers: 10, Rotate: time.Minute})
-		require.NoError(t, err)
-		enterAll(s, 10, seawall.Critical, seawall.Enforce)
+		const rotate = 256 * time.Second // a slot a second
+		s, tickets := busy(t, Config{Rotate: rotate})
 		time.Sleep(8*time.Second + 5*time.Second + tick/2) // level 1/6: half of test mode
-		for range 10 {
-			s.Leave(ticketKept)
+		for _, ticket := range tickets[:3] {
+			s.Leave(ticket) // into the dead zone, where the level rests
 		}
-		enterAll(s, 7, seawall.Critical, seawall.Enforce) // in the dead zone, where the level rests
-
 		keys := callers(5000)
 		out := func() []bool {
 			out := make([]bool, len(keys))
 			for i, k := range keys {
-				res, ticket := handle(s, &seawall.Request{Key: k, Tier: seawall.TestMode}, seawall.Enforce)
-				s.Leave(ticket)
-				out[i] = !res.Admitted
+				out[i] = s.out(newTicket(0, tierOf(seawall.TestMode), int(k.Hash()%places), int(k.Hash()%slots), seawall.Enforce))
 			}
 			return out
 		}
-		first := out()
-		assert.InDelta(t, s.ShedFraction(seawall.TestMode), float64(count(first))/5000, 0.02)
-		time.Sleep(40 * time.Second)
-		assert.Equal(t, first, out(), "within the epoch")
-		time.Sleep(10 * time.Second)
-		second := out()
-		assert.NotEqual(t, first, second, "next epoch")
-		assert.InDelta(t, count(first), count(second), 150)
+		turns := make([]int, len(keys))
+		since := make([]int, len(keys))
+		longest := 0
+		before := out()
+		for range 512 {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			now := out()
+			changed := 0
+			for i := range now {
+				if now[i] != before[i] {
+					changed++
+				}
+				if since[i]++; !now[i] {
+					since[i] = 0
+				}
+				longest = max(longest, since[i])
+				if now[i] {
+					turns[i]++
+				}
+			}
+			assert.Less(t, changed, 150, "of 5000: one slot out, one in")
+			assert.InDelta(t, s.ShedFraction(seawall.TestMode), float64(count(now))/5000, 0.05)
+			before = now
+		}
+		assert.InDelta(t, 128, longest, 15, "out for half of Rotate at a time, as half of the tier is out")
+		for i, n := range turns {
+			require.InDelta(t, 256, n, 30, "%v is out as long as others", keys[i])
+		}
 		require.NoError(t, s.Close())
 	})
 }
@@ -165,9 +194,7 @@ func TestSamplerRotatesTheCohorts(t *testing.T) {
 func TestSamplerUsesTheClockGiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Duration(0)
-		s, err := New(Config{Workers: 10, Now: func() time.Duration { now += tick / 2; return now }})
-		require.NoError(t, err)
-		enterAll(s, 10, seawall.Critical, seawall.Enforce)
+		s, _ := busy(t, Config{Now: func() time.Duration { now += tick / 2; return now }})
 		time.Sleep(16 * time.Second)
 		synctest.Wait()
 		assert.Zero(t, s.Level(), "half as fast")

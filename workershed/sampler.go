@@ -1,16 +1,23 @@
 package workershed
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
-// sampler feeds the controller with a shedder's utilization and publishes what requests read. It belongs to
-// one goroutine.
+// sampler turns what it sees of a shedder, every Interval, into what requests read. It belongs to one goroutine.
 type sampler struct {
 	shedder    *Shedder
 	controller controller
-	now        func() time.Duration
-	interval   time.Duration
+	demand     demand
+	shadow     shadow
+	advice     advice
+	smoothing  time.Duration
 	rotate     time.Duration
-	last       time.Duration // when it last sampled
+
+	last time.Duration // when it last sampled
+	load float64       // requests in flight per worker, averaged
+	cut  cut
 }
 
 // newSampler returns a sampler whose first step counts from now.
@@ -18,32 +25,73 @@ func newSampler(s *Shedder, cfg Config) *sampler {
 	return &sampler{
 		shedder:    s,
 		controller: newController(cfg),
-		now:        cfg.Now,
-		interval:   cfg.Interval,
+		smoothing:  cfg.Smoothing,
 		rotate:     cfg.Rotate,
 		last:       cfg.Now(),
 	}
 }
 
-func (p *sampler) sample() {
-	now := p.now()
-	p.shedder.cohorts.rotate(now, p.rotate)
-	p.shedder.setLevel(p.controller.step(p.shedder.Utilization(), now-p.last))
+// sample takes one step.
+func (p *sampler) sample(now time.Duration) {
+	dt := now - p.last
 	p.last = now
+	s := p.shedder
+	p.demand.update(&s.traffic, p.cut, dt)
+	seen := s.census()
+	full := p.shadow.step(seen, s.workers, p.demand.begun, dt)
+	s.full.Store(full)
+	if full == nil {
+		s.settle(p.shadow.service(), dt)
+	}
+	s.suggested.Store(math.Float64bits(p.advice.step(seen.kept, p.demand.begun, dt)))
+	if dt > 0 {
+		p.load += -math.Expm1(-float64(dt)/float64(p.smoothing)) * (s.Utilization() - p.load)
+	}
+	u := p.load
+	for _, w := range s.signals {
+		if reading, ok := w.latest(now); ok {
+			u = max(u, reading)
+		}
+	}
+	p.controller.held = p.demand.left(p.cut) < negligibleRate
+	before := p.controller.level
+	level := p.controller.step(u, dt)
+
+	turn := turned(now, p.rotate)
+	moved := turn != p.cut.turn
+	p.cut.turn = turn
+	if moved && p.cut.split > 0 {
+		p.cut = p.cut.of(level, &p.demand) // it was another slot's
+	}
+	p.cut = p.cut.follow(before, level, &p.demand)
+	_, byTier := p.cut.shed(&p.demand)
+	s.verdict.Store(&verdict{level: level, pressure: u, cut: p.cut, byTier: byTier})
 }
 
+// negligibleRate is one request in a minute.
+const negligibleRate = 1. / 60
+
 // run samples until the shedder is closed, and leaves the level at zero.
-func (s *Shedder) run(p *sampler) {
-	defer close(s.stopped)
-	defer s.setLevel(0)
-	ticker := time.NewTicker(p.interval)
+func (s *Shedder) run(p *sampler, now func() time.Duration, interval time.Duration) {
+	defer s.verdict.Store(&verdict{})
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-s.quit:
 			return
 		case <-ticker.C:
-			p.sample()
+			for _, w := range s.signals {
+				w.ask()
+			}
+			p.sample(now())
 		}
+	}
+}
+
+func (s *Shedder) census() census {
+	return census{
+		kept: s.kept.load(), spared: s.spared.load(), phantoms: s.phantoms.load(), prompt: s.prompt.load(),
+		sparedBegun: s.sparedBegun.Load(), promptBegun: s.promptBegun.Load(),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seawall-go/seawall"
 )
@@ -23,49 +24,98 @@ type Shedder struct {
 	workers int64
 	cap     int64
 	limits  []*seawall.Limit
+	signals []*watched
 
-	// Written by the sampler, read by every request.
-	level   atomic.Uint64 // the bits of a float64
-	cohorts cohorts
+	// Written by the sampler, read by requests.
+	verdict   atomic.Pointer[verdict]
+	full      atomic.Pointer[saturation] // nil if no requests wait for workers
+	suggested atomic.Uint64              // the bits of a float64
 
 	_ [64]byte // the counters change with every request; keep them off the cache line above
 
 	kept   counter // in flight, had every refusal been enforced, and reservations
 	spared counter // in flight though refused, in log-only mode
+	prompt counter // in flight and kept, begun in log-only mode while not all workers were busy
+
+	phantoms counter // in flight and kept, but ended if what is spared had been refused
+
+	sparedBegun, promptBegun atomic.Int64 // ever
+	spreads                  atomic.Uint64
 
 	undecided [places]counter // by caller; callers that share a place count as one
+	traffic   traffic
 
 	quit    chan struct{}
-	stopped chan struct{}
+	stopped sync.WaitGroup
 	once    sync.Once
 }
 
-// New returns a Shedder and starts its sampler. The error names the field of cfg that is wrong.
+// verdict is what the sampler publishes.
+type verdict struct {
+	level    float64
+	pressure float64
+	cut      cut
+	byTier   [tiers]float64
+}
+
+// New returns a Shedder and starts its sampler, and a reader for each signal. The error names the field of cfg that is wrong.
 func New(cfg Config) (*Shedder, error) {
-	cfg, err := cfg.resolve()
+	s, p, cfg, err := build(cfg)
 	if err != nil {
 		return nil, err
 	}
+	for _, w := range s.signals {
+		w.ask()
+		go w.run(s.quit)
+	}
+	s.stopped.Go(func() { s.run(p, cfg.Now, cfg.Interval) })
+	return s, nil
+}
+
+// NewStepped returns a Shedder without goroutines, and its sampler as a function. It is for simulators, which own the time:
+// call step every cfg.Interval of it, from one goroutine, with the time since any start. It reads signals itself; cfg.Now is
+// not used. A Shedder whose sampler is not called sheds by the hard cap only.
+func NewStepped(cfg Config) (s *Shedder, step func(now time.Duration), err error) {
+	now := time.Duration(0)
+	cfg.Now = func() time.Duration { return now }
+	s, p, _, err := build(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, func(at time.Duration) {
+		now = at
+		for _, w := range s.signals {
+			w.read()
+		}
+		p.sample(at)
+	}, nil
+}
+
+func build(cfg Config) (*Shedder, *sampler, Config, error) {
+	cfg, err := cfg.resolve()
+	if err != nil {
+		return nil, nil, cfg, err
+	}
 	limit, err := seawall.NewLimit(layerName, policyName, seawall.FailOpen)
 	if err != nil {
-		return nil, err
+		return nil, nil, cfg, err
 	}
 	s := &Shedder{
 		workers: cfg.Workers,
 		cap:     cfg.cap(),
 		limits:  []*seawall.Limit{limit},
+		signals: watch(cfg.Signals, cfg),
 		quit:    make(chan struct{}),
-		stopped: make(chan struct{}),
 	}
-	go s.run(newSampler(s, cfg))
-	return s, nil
+	s.verdict.Store(&verdict{})
+	return s, newSampler(s, cfg), cfg, nil
 }
 
-// Close stops the sampler and waits for it. It is idempotent and returns nil. A closed Shedder goes on
-// counting and keeps its hard cap, but sheds nothing by level, since nothing would bring the level down.
+// Close stops the sampler and waits for it; a signal whose Read hangs is not waited for. It is idempotent and returns nil. A
+// closed Shedder goes on counting and keeps its hard cap, but sheds nothing by level, since nothing would bring the level down.
 func (s *Shedder) Close() error {
 	s.once.Do(func() { close(s.quit) })
-	<-s.stopped
+	s.stopped.Wait()
 	return nil
 }
 
@@ -82,18 +132,35 @@ func (s *Shedder) Limits() []*seawall.Limit { return s.limits }
 // Plan implements [seawall.Layer]. It appends nothing: the layer is local.
 func (s *Shedder) Plan(dst []seawall.Check, _ *seawall.Request) []seawall.Check { return dst }
 
-// Utilization returns the requests in flight per worker, now, as the controller sees them: without those
-// that are in flight only because their refusal was not enforced.
-func (s *Shedder) Utilization() float64 { return float64(s.kept.load()) / float64(s.workers) }
+// Utilization returns the requests in flight per worker, now, without those that are in flight only because a refusal was not
+// enforced.
+func (s *Shedder) Utilization() float64 {
+	return float64(max(0, s.kept.load()-s.phantoms.load())) / float64(s.workers)
+}
 
-// Level returns the shed level between 0 and 1.
-func (s *Shedder) Level() float64 { return math.Float64frombits(s.level.Load()) }
+// Pressure returns what the level follows: the largest of the averaged Utilization and all signals that can be read.
+func (s *Shedder) Pressure() float64 { return s.verdict.Load().pressure }
 
-// ShedFraction returns the share of tier t, between 0 and 1, that the level sheds now. It does not include
+// Level returns the shed level: the share, between 0 and 1, of the traffic below critical that is shed.
+func (s *Shedder) Level() float64 { return s.verdict.Load().level }
+
+// ShedFraction returns the share of tier t's traffic, between 0 and 1, that the level sheds now. It does not include
 // what the hard cap refuses.
-func (s *Shedder) ShedFraction(t seawall.Tier) float64 { return share(s.Level(), t) }
+func (s *Shedder) ShedFraction(t seawall.Tier) float64 { return s.verdict.Load().byTier[tierOf(t)] }
 
 // InFlight returns how many requests that entered really run now.
 func (s *Shedder) InFlight() int64 { return s.kept.load() + s.spared.load() }
 
-func (s *Shedder) setLevel(level float64) { s.level.Store(math.Float64bits(level)) }
+// SuggestedWorkers returns what Workers should perhaps be, by what was seen in the last ten minutes: the highest throughput
+// times how long a request takes while it is calm. It is 0 as long as too little was seen, and too low for a process that was never
+// busy. Nothing is done with it: a service that slows down would get more and more of what slows it down.
+func (s *Shedder) SuggestedWorkers() float64 { return math.Float64frombits(s.suggested.Load()) }
+
+// Signals returns the state of all signals, in the order of the configuration.
+func (s *Shedder) Signals() []SignalState {
+	states := make([]SignalState, len(s.signals))
+	for i, w := range s.signals {
+		states[i] = w.state()
+	}
+	return states
+}

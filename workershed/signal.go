@@ -1,6 +1,11 @@
 package workershed
 
-import "time"
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"time"
+)
 
 // Signal is a measure of how busy this process is, beside its requests in flight: its CPU, its memory, the length of a
 // queue. The largest of all measures is the utilization that the level follows.
@@ -13,6 +18,54 @@ type Signal struct {
 	// negative, NaN or infinite is an error like any other: the signal is left out until it can be read again.
 	Read func(now time.Duration) (float64, error)
 
-	// StaleAfter is how old a reading may get before the signal is left out; zero is 2 s.
+	// StaleAfter is how old a reading may get before the signal is left out; zero is 2 s, or four intervals if that is more.
 	StaleAfter time.Duration
+}
+
+// SignalState is what is known of a signal.
+type SignalState struct {
+	Name string
+	// Value is the last reading; what it is worth nothing says if Err is not nil.
+	Value float64
+	// Err is why the signal is left out; nil if it is not.
+	Err error
+}
+
+// The bounds of signals.
+const (
+	maxSignals = 16
+	staleAfter = 2 * time.Second
+)
+
+var signalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+
+// validateSignals expects the zero values to have been replaced.
+func validateSignals(signals []Signal) error {
+	if len(signals) > maxSignals {
+		return invalid("Signals", fmt.Sprintf("a list of %d", len(signals)), fmt.Sprintf("at most %d", maxSignals))
+	}
+	seen := map[string]bool{}
+	for i, s := range signals {
+		field := fmt.Sprintf("Signals[%d]", i)
+		switch {
+		case !signalName.MatchString(s.Name):
+			return invalid(field+".Name", fmt.Sprintf("%.40q", s.Name), "a letter and up to 31 lower-case letters, digits and underscores")
+		case seen[s.Name]:
+			return invalid(field+".Name", fmt.Sprintf("%q", s.Name), "a name that no other signal has")
+		case s.Read == nil:
+			return invalid(field+".Read", "nil", "a function that reads the signal")
+		case s.StaleAfter < 0:
+			return invalid(field+".StaleAfter", s.StaleAfter, "a positive duration, or zero for the default")
+		}
+		seen[s.Name] = true
+	}
+	return nil
+}
+
+// utilization returns u, or why it is none.
+func utilization(u float64) (float64, error) {
+	if !(u >= 0) || math.IsInf(u, 1) { // NaN is not >= 0
+		return 0, fmt.Errorf("the reading is %v; want a finite number from 0", u)
+	}
+	return u, nil
 }

@@ -6,17 +6,15 @@ import (
 	"github.com/seawall-go/seawall"
 )
 
-// sheddable is how many tiers can be shed, from the bottom.
-const sheddable = float64(seawall.Critical - seawall.TestMode)
+// The tiers, of which the first ones, all but critical, can be shed.
+const (
+	tiers     = 4
+	sheddable = tiers - 1
+)
 
-// share returns the share of tier t that is shed at a level: each tier begins when the one below is gone,
-// and critical is never shed. Tiers beyond the known ones count as the nearest.
-func share(level float64, t seawall.Tier) float64 {
-	if t >= seawall.Critical {
-		return 0
-	}
-	below := float64(max(t, seawall.TestMode) - seawall.TestMode)
-	return clamp(sheddable*level - below)
+// tierOf maps tiers that are not known to the nearest.
+func tierOf(t seawall.Tier) int {
+	return int(min(max(t, seawall.TestMode), seawall.Critical) - seawall.TestMode)
 }
 
 // The bounds of what a refused caller is told to wait.
@@ -25,7 +23,7 @@ const (
 	maxRetry = 10 * time.Second
 )
 
-// retryAfter grows with the level, since the level takes the longer to fall the higher it is.
+// retryAfter grows with the level, since the level takes the longer to fall the higher it is. Whoever answers spreads it.
 func retryAfter(level float64) time.Duration {
 	return minRetry + time.Duration(clamp(level)*float64(maxRetry-minRetry))
 }

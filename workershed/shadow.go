@@ -1,0 +1,138 @@
+package workershed
+
+import (
+	"math"
+	"time"
+)
+
+// census is what is in flight at one moment, and how many have begun until then.
+type census struct {
+	kept     int64 // had every refusal been enforced
+	spared   int64 // though refused, in log-only mode
+	phantoms int64 // of kept: see shadow
+	prompt   int64 // of kept: begun in log-only mode while not all workers were busy
+
+	sparedBegun, promptBegun int64
+}
+
+// shadow finds out whether requests wait for workers. Where they do, the spared ones make the kept ones wait, too, so that these
+// are in flight for longer than under enforcement, and a level that followed their number would shed more than enforcement does.
+//
+// A service that is saturated ends r requests a second, whosever they are, and it is saturated by as many as it ends in the time
+// that a request takes without waiting, which is known from those that began while not all workers were busy. So if v of the kept
+// requests were in flight under enforcement, of the requests that end a share of v ÷ needed, at most all, would be among them. The
+// others that ended are phantoms: kept requests in flight that would have ended. See [Shedder.ended].
+type shadow struct {
+	last census
+
+	long, short latency // of prompt requests
+	all         latency // of all requests, recently
+	begun       float64 // all requests, averaged alike
+	lasted      float64 // the seconds that were averaged
+}
+
+// saturation is what a saturated service needs and does.
+type saturation struct {
+	needed float64 // requests in flight
+	share  float64 // of the requests that end: those that were served
+}
+
+const (
+	// recent is the time constant of what is known of all requests.
+	recent = 2 * time.Second
+	// lastPrompt is of how many prompt requests one knows: few, since when a dependency gets slow, few begin before all workers
+	// are busy.
+	lastPrompt = 16
+	longPrompt = 1000
+	// longer is how many times as long as prompt requests others must take to be waiting.
+	longer = 1.2
+)
+
+// step returns what saturates the service if requests wait after dt, and nil if none do. begun is how many kept requests have begun
+// in dt.
+func (s *shadow) step(now census, workers int64, begun float64, dt time.Duration) *saturation {
+	was := s.last
+	s.last = now
+	if dt <= 0 {
+		return nil
+	}
+	sec := dt.Seconds()
+	begun += float64(now.sparedBegun - was.sparedBegun)
+	ends := begun - float64(now.kept+now.spared-was.kept-was.spared)
+	inFlight := mean(was.kept+was.spared, now.kept+now.spared)
+	keep := math.Exp(-float64(dt) / float64(recent))
+	s.begun = keep*s.begun + begun
+	s.all.time = keep*s.all.time + inFlight*sec
+	s.all.ends = keep*s.all.ends + ends
+	s.lasted = keep*s.lasted + sec
+
+	prompt := mean(was.prompt, now.prompt)
+	promptEnds := float64(now.promptBegun-was.promptBegun) - float64(now.prompt-was.prompt)
+	if inFlight <= float64(workers) {
+		s.long.add(prompt*sec, promptEnds, longPrompt)
+	}
+	s.short.add(prompt*sec, promptEnds, lastPrompt)
+
+	service := s.service().Seconds()
+	if now.spared+now.phantoms == 0 || inFlight <= float64(workers) || s.all.time <= longer*service*max(s.all.ends, s.begun) {
+		return nil
+	}
+	rate, share := s.all.ends/s.lasted, 1.0
+	if most := float64(workers) / min(s.long.mean(), service); rate > longer*most && s.all.ends < 1.1*s.begun {
+		share = most / rate // the queue does not get shorter, so the others have ended because their clients have given up
+	}
+	return &saturation{needed: min(max(1, rate*share*service), float64(workers)), share: share}
+}
+
+// service is how long a request takes that does not wait; 0 if that is not known.
+func (s *shadow) service() time.Duration {
+	return time.Duration(max(s.short.mean(), s.long.mean()) * float64(time.Second))
+}
+
+// latency is how long some requests took, by Little's law.
+type latency struct {
+	time float64 // in flight, in request-seconds
+	ends float64
+}
+
+// add averages over the last n ends, more or less. Where nothing happens, what is known stays.
+func (l *latency) add(time, ends, n float64) {
+	keep := math.Exp(-max(0, ends) / n)
+	l.time = keep*l.time + time
+	l.ends = keep*l.ends + ends
+}
+
+func (l *latency) mean() float64 {
+	if l.ends <= 0 {
+		return 0
+	}
+	return l.time / l.ends
+}
+
+// ended counts the phantoms when a request ends, one that was kept or one that was spared, before it is uncounted.
+func (s *Shedder) ended(kept bool) {
+	full := s.full.Load()
+	if full == nil {
+		return
+	}
+	v := float64(s.kept.load() - s.phantoms.load())
+	in := v > 0 && s.chance(full.share*min(1, v/full.needed)) // it would be one of the v
+	switch {
+	case in && !kept:
+		s.phantoms.enter()
+	case !in && kept:
+		s.phantoms.leave()
+	}
+}
+
+// settle has phantoms end as others do, when nothing waits any more.
+func (s *Shedder) settle(service, dt time.Duration) {
+	n := s.phantoms.load()
+	if n == 0 {
+		return
+	}
+	end := int64(math.Ceil(float64(n) * -math.Expm1(-float64(dt)/float64(max(service, dt)))))
+	for range max(end, n-s.kept.load()) {
+		s.phantoms.leave()
+	}
+}

@@ -1,0 +1,80 @@
+package workershed
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// slots is how many parts the callers of a tier stand in. Callers of one slot are in or out together.
+const slots = 256
+
+// memory is how long traffic is remembered: the time constant of the average over what a slot begins per second.
+const memory = 30 * time.Second
+
+// traffic counts the requests that begin, by tier and slot.
+type traffic [tiers][slots]atomic.Uint32
+
+func (t *traffic) count(tier, slot int) { t[tier][slot].Add(1) }
+
+// demand is how many requests a second each slot would begin if nothing was shed. What is out cannot be measured: its callers
+// send requests over and over that count once, or none since they wait, and other layers might have refused them. It is taken to
+// have changed as the rest has.
+type demand struct {
+	rate  [tiers][slots]float64
+	begun float64 // in the last step
+	sum   float64 // of the tiers that can be shed
+}
+
+// update takes what t has counted in the last dt, in which c was out.
+func (d *demand) update(t *traffic, c cut, dt time.Duration) {
+	d.begun, d.sum = 0, 0
+	if dt <= 0 {
+		return
+	}
+	alpha := -math.Expm1(-float64(dt) / float64(memory))
+	was, is := 0.0, 0.0
+	for tier := range t {
+		for slot := range t[tier] {
+			n := float64(t[tier][slot].Swap(0))
+			d.begun += n
+			if in := 1 - c.share(tier, slot); in > 0 {
+				rate := &d.rate[tier][slot]
+				was += *rate
+				*rate += alpha * (n/(in*dt.Seconds()) - *rate)
+				is += *rate
+			}
+		}
+	}
+	grown := 1.0
+	if was > 0 {
+		grown = is / was
+	}
+	for tier := range sheddable {
+		for slot := range d.rate[tier] {
+			if c.share(tier, slot) == 1 {
+				d.rate[tier][slot] *= grown
+			}
+			d.sum += d.rate[tier][slot]
+		}
+	}
+}
+
+// weight is the share of all sheddable traffic that is in the slot at a place of the line, from 0 to less than length. Without
+// traffic all slots weigh the same.
+func (d *demand) weight(place, turn int) float64 {
+	w := d.rate[place/slots][(place+turn)%slots]
+	return (w + faint) / (d.sum + faint*length)
+}
+
+// left is how many requests a second could still be shed beyond c.
+func (d *demand) left(c cut) float64 {
+	sum := 0.0
+	for place := c.place; place < length; place++ {
+		sum += d.rate[place/slots][(place+c.turn)%slots]
+	}
+	return sum
+}
+
+// faint is a rate that counts only where there is no other.
+const faint = 1e-9
