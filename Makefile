@@ -31,6 +31,13 @@ test: deps ## run all tests with the race detector, on real redis-servers that t
 		(cd $$m && SEAWALL_REQUIRE_REDIS=1 CGO_ENABLED=1 go test -race -shuffle=on -parallel 6 -timeout 11m ./...); \
 	done
 
+	@echo "go test ./workershed/sim"
+	@go test -shuffle=on -timeout 5m ./workershed/sim # without the race detector, which its suite is too long for
+
+.PHONY: simulation
+simulation: ## the worker shedder in simulated overloads, eight runs of each (two minutes)
+	SEAWALL_SIM=long go test -count=1 -timeout 20m -v ./workershed/sim
+
 .PHONY: proof
 proof: deps ## long runs of the proof: models, linearizability, four processes, fuzzing (half an hour)
 	cd internal/proof && SEAWALL_REQUIRE_REDIS=1 SEAWALL_PROOF=long CGO_ENABLED=1 go test -race -timeout 60m ./...
@@ -69,8 +76,13 @@ refusals: deps ## what curl shows of every refusal, docs/refusals.md
 outage: deps ## Seawall beside its peers while Redis is away, the tables of docs/faults.md (two minutes)
 	cd internal/bench && SEAWALL_REQUIRE_REDIS=1 SEAWALL_OUTAGE_DOC=../../docs/faults.md go test -run TestPeersInAnOutage -count=1 -timeout 30m -v .
 
+.PHONY: overload
+overload: ## the worker shedder in a process with three times too much to do, and docs/overload.md (four minutes)
+	cd internal/overload && SEAWALL_OVERLOAD=long SEAWALL_OVERLOAD_RECORD=$(CURDIR)/internal/overload/measured.json go test -count=1 -timeout 15m -v -run TestLong .
+	cd internal/plots && go run . -docs ../../docs
+
 .PHONY: plots
-plots: ## draw the figures and write the tables of docs/algorithms.md
+plots: ## draw the figures and write the tables of docs/algorithms.md and docs/overload.md
 	cd internal/plots && go run . -docs ../../docs
 
 .PHONY: lint

@@ -44,8 +44,11 @@ const (
 	// are busy.
 	lastPrompt = 16
 	longPrompt = 1000
-	// longer is how many times as long as prompt requests others must take to be waiting.
-	longer = 1.2
+	// slower is how many times as long as many before the last few prompt requests must take to mean that all of them do now.
+	slower = 1.5
+	// longer is how many times as long as prompt requests others must take to be waiting, and muchLonger if only few prompt
+	// ones are known.
+	longer, muchLonger = 1.1, 2
 )
 
 // step returns what saturates the service if requests wait after dt, and nil if none do. begun is how many kept requests have begun
@@ -73,8 +76,11 @@ func (s *shadow) step(now census, workers int64, begun float64, dt time.Duration
 	}
 	s.short.add(prompt*sec, promptEnds, lastPrompt)
 
-	service := s.service().Seconds()
-	if now.spared+now.phantoms == 0 || inFlight <= float64(workers) || s.all.time <= longer*service*max(s.all.ends, s.begun) {
+	service, waits := s.long.mean(), longer
+	if few := s.short.mean(); few > slower*service {
+		service, waits = few, muchLonger
+	}
+	if service == 0 || now.spared+now.phantoms == 0 || inFlight <= float64(workers) || s.all.time <= waits*service*max(s.all.ends, s.begun) {
 		return nil
 	}
 	rate, share := s.all.ends/s.lasted, 1.0

@@ -15,12 +15,13 @@ const maxWork = 60_000
 // maxWrite is how long a client may take to read an answer.
 const maxWrite = 10 * time.Second
 
-// newAPI returns the API, with protect in front of every /v1 route.
-func newAPI(protect echo.MiddlewareFunc) *echo.Echo {
+// newAPI returns the API, with protect in front of every /v1 route, and handlers that work as does.
+func newAPI(protect echo.MiddlewareFunc, does worker) *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Use(echomw.Recover())
 	v1 := e.Group("/v1", protect)
+	work := func(answer echo.Map) echo.HandlerFunc { return work(does, answer) }
 	v1.POST("/charges", work(echo.Map{"object": "charge", "status": "succeeded"}))
 	v1.GET("/charges", work(echo.Map{"object": "list", "data": []any{}}))
 	v1.GET("/charges/:id", work(echo.Map{"object": "charge", "status": "succeeded"}))
@@ -31,14 +32,14 @@ func newAPI(protect echo.MiddlewareFunc) *echo.Echo {
 }
 
 // work is a handler that takes as long as ?ms= says, also if its client hangs up, as most real work does.
-func work(answer echo.Map) echo.HandlerFunc {
+func work(does worker, answer echo.Map) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if text := c.QueryParam("ms"); text != "" {
 			ms, err := strconv.ParseInt(text, 10, 64)
 			if err != nil || ms < 0 || ms > maxWork {
 				return echo.NewHTTPError(http.StatusBadRequest, "ms must be a whole number from 0 to 60000")
 			}
-			time.Sleep(time.Duration(ms) * time.Millisecond) // stands for work
+			does(ms)
 		}
 		// A client that does not read its answer must not keep a stopping instance waiting.
 		if err := http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(maxWrite)); err != nil {

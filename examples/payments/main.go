@@ -202,7 +202,7 @@ func newApp(ctx context.Context, o options) (_ *app, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a.api = newAPI(protect)
+	a.api = newAPI(protect, o.work)
 	a.api.GET("/healthz", health(a.store, time.Now()))
 	a.api.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(metrics, promhttp.HandlerOpts{})))
 	a.api.GET("/seawall/", forThisMachine(console(layers, a.flags, metrics)))

@@ -30,6 +30,7 @@ type options struct {
 	maxInFlight int64
 	workers     int64
 	reserve     float64
+	work        worker
 	instances   int64 // expected until Redis has told
 }
 
@@ -47,6 +48,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	set.Int64Var(&o.maxInFlight, "max-in-flight", 20, "requests that a caller may have in flight")
 	set.Int64Var(&o.workers, "workers", 64, "requests that this instance handles well at a time")
 	set.Float64Var(&o.reserve, "reserve", 0.2, "share of the fleet kept for critical requests, from 0 up to but not 1")
+	work := set.String("work", "sleep", "what a request's ?ms= does: sleep, or cpu to burn so many milliseconds of a processor")
 	if err := set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			set.SetOutput(out)
@@ -66,6 +68,10 @@ func parse(args []string, out io.Writer) (options, error) {
 			return o, fmt.Errorf("environment SEAWALL_INSTANCES: %q; want how many instances share the limits, such as 10", text)
 		}
 		o.instances = n
+	}
+	var err error
+	if o.work, err = newWorker(*work); err != nil {
+		return o, fmt.Errorf("flag -work: %w", err)
 	}
 	return o, o.check(*rate, *url, *mode)
 }

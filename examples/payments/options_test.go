@@ -49,6 +49,8 @@ func TestBadInputIsNamed(t *testing.T) {
 		{"-reserve 1", []string{"-reserve"}},
 		{"-reserve -0.1", []string{"-reserve", "-0.1"}},
 		{"-reserve NaN", []string{"-reserve", "NaN"}},
+		{"-work=", []string{"-work", "sleep", "cpu"}},
+		{"-work hard", []string{"-work", "hard", "sleep", "cpu"}},
 		{"-redis not-a-url", []string{"-redis"}},
 		{"-redis http://127.0.0.1", []string{"-redis"}},
 		{"-redis redis://127.0.0.1:notaport", []string{"-redis"}},
@@ -89,7 +91,7 @@ func TestTheCommandExitsAndStopsAsOneExpects(t *testing.T) {
 
 	out, err = exec.CommandContext(t.Context(), binary, "-h").CombinedOutput()
 	require.NoError(t, err)
-	for _, name := range []string{"-addr", "-redis", "-redis-mode", "-flags", "-rate", "-burst", "-max-in-flight", "-workers", "-reserve"} {
+	for _, name := range []string{"-addr", "-redis", "-redis-mode", "-flags", "-rate", "-burst", "-max-in-flight", "-workers", "-reserve", "-work "} {
 		assert.Contains(t, string(out), name)
 	}
 

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/seawall-go/seawall/internal/overload"
 )
 
 // figures draws all figures, by the names of their files.
@@ -25,7 +27,12 @@ func figures() (map[string][]byte, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return out, nil
+	rec, err := overload.Measured()
+	if err != nil {
+		return nil, err
+	}
+	out["overload.svg"], err = overloadFigure(rec)
+	return out, err
 }
 
 // The minute around the edge that is shaded.

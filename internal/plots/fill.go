@@ -2,19 +2,18 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
+
+	"github.com/seawall-go/seawall/internal/overload"
 )
 
 // A table stands between these lines, with blank ones around it.
 var tableMark = regexp.MustCompile(`(?ms)^<!-- table: ([a-z-]+) -->\n.*?^<!-- end -->$`)
 
 // fill replaces every table of a text.
-func fill(text string) (string, error) {
-	tables, err := tables()
-	if err != nil {
-		return "", err
-	}
+func fill(text string, tables map[string]string) (string, error) {
 	var unknown error
 	text = tableMark.ReplaceAllStringFunc(text, func(old string) string {
 		name := tableMark.FindStringSubmatch(old)[1]
@@ -46,6 +45,11 @@ func tables() (map[string]string, error) {
 		}
 		out[name] = rows
 	}
+	rec, err := overload.Measured()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(out, overloadTables(rec))
 	return out, nil
 }
 

@@ -17,15 +17,24 @@ var (
 	notInAnchor = regexp.MustCompile(`[^a-z0-9 _-]`)
 )
 
-// TestLinks follows the links of algorithms.md, which all stay within the repository.
+// TestLinks follows the links of the pages, which all stay within the repository.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	all := link.FindAllStringSubmatch(page(t), -1)
-	require.NotEmpty(t, all)
+	for _, page := range pages() {
+		text, err := os.ReadFile(filepath.Join(docs, page))
+		require.NoError(t, err)
+		follow(t, page, string(text))
+	}
+}
+
+func follow(t *testing.T, page, text string) {
+	t.Helper()
+	all := link.FindAllStringSubmatch(text, -1)
+	require.NotEmpty(t, all, page)
 	for _, l := range all {
 		file, anchor := l[1], l[2]
 		if file == "" {
-			file = "algorithms.md"
+			file = page
 		}
 		content, err := os.ReadFile(filepath.Join(docs, file))
 		if assert.NoError(t, err, l[0]) && anchor != "" {

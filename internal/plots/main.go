@@ -1,5 +1,6 @@
-// Plots draws the figures of docs/algorithms.md and writes its tables. Both show what the rules of the package
-// ratelimit answer, on a store in memory whose clock is stepped, so they change when a rule does:
+// Plots draws the figures of docs/algorithms.md and docs/overload.md and writes their tables. Those of the first show what
+// the rules of the package ratelimit answer, on a store in memory whose clock is stepped, so they change when a rule does.
+// Those of the second show what make overload has measured, and left in internal/overload.
 //
 //	go run . -docs ../../docs
 //
@@ -17,14 +18,17 @@ import (
 )
 
 func main() {
-	docs := flag.String("docs", "../../docs", "the folder with algorithms.md; the figures go to img below it")
+	docs := flag.String("docs", "../../docs", "the folder with the pages; the figures go to img below it")
 	flag.Parse()
 	if err := write(*docs); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// write draws the figures into the folder img and fills the tables of algorithms.md in.
+// pages returns the names of those that have figures and tables.
+func pages() []string { return []string{"algorithms.md", "overload.md"} }
+
+// write draws the figures into the folder img and fills the tables of the pages in.
 func write(docs string) error {
 	img := filepath.Join(docs, "img")
 	if err := os.MkdirAll(img, 0o755); err != nil {
@@ -39,14 +43,23 @@ func write(docs string) error {
 			return err
 		}
 	}
-	text := filepath.Join(docs, "algorithms.md")
-	before, err := os.ReadFile(text)
+	tables, err := tables()
 	if err != nil {
 		return err
 	}
-	after, err := fill(string(before))
-	if err != nil {
-		return fmt.Errorf("%s: %w", text, err)
+	for _, name := range pages() {
+		text := filepath.Join(docs, name)
+		before, err := os.ReadFile(text)
+		if err != nil {
+			return err
+		}
+		after, err := fill(string(before), tables)
+		if err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+		if err := os.WriteFile(text, []byte(after), 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(text, []byte(after), 0o644)
+	return nil
 }
