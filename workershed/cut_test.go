@@ -136,9 +136,9 @@ func TestNobodyChangesSidesForNoise(t *testing.T) {
 	assert.InDelta(t, 0.4, shed, 0.01, "what is more than noise counts")
 }
 
-// TestNobodyIsOutForLonger has the level do as it likes as long as it sheds a tier in part.
+// TestNobodyIsOutForLongerThanOneTurn has the level do as it likes as long as it sheds a tier in part.
 func TestNobodyIsOutForLongerThanOneTurn(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(3) {
 		rnd := rand.New(rand.NewPCG(seed, 4))
 		d := &demand{}
 		var out [slots]int

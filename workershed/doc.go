@@ -3,18 +3,19 @@
 //
 // # Contract
 //
-// A [Shedder] is a [seawall.Local] layer. Utilization u is the number of requests in flight divided by
-// Workers, which is what the process can serve at once. From u a controller derives a level between 0 and
-// 1, and the level cuts the tiers from the bottom:
+// A [Shedder] is a [seawall.Local] layer. Its utilization is the number of requests in flight divided by Workers, which is what
+// the process can serve at once. From that, averaged over Smoothing, and from further signals a controller derives a level between 0
+// and 1: the share of the traffic below critical that is shed, from the bottom. With a traffic of 20 % test mode, 50 % reads and 30 %
+// writes,
 //
-//	level      0 ··· 1/3   1/3 ··· 2/3   2/3 ··· 1
+//	level      0 ··· 0.2   0.2 ··· 0.7   0.7 ··· 1
 //	test mode   0 → all        all          all      is shed
 //	read          –          0 → all        all      is shed
 //	write         –             –         0 → all    is shed
 //	critical      –             –            –
 //
-// The share of tier i from the bottom that is shed is clamp(3·level − i, 0, 1). A request is refused with
-// [seawall.CauseCapacity] and a RetryAfter between 1 s and 10 s that grows with the level.
+// A request is refused with [seawall.CauseCapacity] and a RetryAfter between 1 s and 10 s that grows with the level; package guard
+// spreads what clients are told from that to twice as long.
 //
 // The level follows the overload and is slow on purpose. What is faster than it meets the hard cap: with
 // HardCap × Workers requests in flight, everything but critical traffic is refused at once, at any level.
@@ -29,34 +30,49 @@
 // A single threshold would flap: shedding lowers u below it, which ends the shedding, which raises u. Between
 // Low and High the level rests instead, and shedding that brings u there is kept as it is.
 //
-// Per second the level moves by a ÷ RampUp when a > 0, and by a ÷ RampDown when a < 0. Three things surround
-// that:
+// Per second the level moves by a ÷ RampUp when a > 0, and by a ÷ RampDown when a < 0. What surrounds that:
 //
 //   - Dwell. At level 0 the level does not rise before u has been above High for Dwell. That clock rests in
 //     the dead zone, since in-flight counts are noisy, and starts again from zero once u is below Low. While
 //     something is being shed there is no dwell.
 //   - Release floor. Just below Low, a is nearly 0 and the last callers would be shed for hours after the
 //     overload has ended. Below Low the level falls at no less than ReleaseFloor of full speed.
+//   - Easing. A level that has turned twice in one overload hunts for the load that the service can take. From then on it
+//     begins each rise and fall at an eighth of full speed, which doubles in a time.
+//   - No windup. Where nothing is left that could be shed, because all traffic is critical, the level does not rise: it would only
+//     refuse others for minutes after the overload.
 //   - Stalls. A step counts for at most four sampler intervals: a process that was stopped for a minute has
 //     seen one sample, not a minute of overload.
 //
 // The formula for a and the idea of a level that ramps through a dead zone are those of the worker
 // utilization load shedder in Stripe's article "Scaling your API with rate limiters" (Paul Tarjan, 2017) and
 // the code published with it. There, the level moves only when a request arrives and starts below zero, so
-// its dwell is longer under mild overload; here a sampler moves it, and the dwell is plain time.
+// its dwell is longer under mild overload; here a sampler moves it, and the dwell is plain time. The constants were chosen with
+// package sim, by which others can be tried.
 //
-// # Cohorts
+// # Signals
+//
+// Config.Signals are further measures of how busy the process is; package cgroup has CPU, throttling and memory of its control
+// group. The largest of all counts. Each is read by a goroutine of its own. One that cannot be read, that hangs or that makes no
+// sense is left out, which is logged once and seen in [Shedder.Signals]: it is never a reason to shed.
+//
+// Workers has no default, since what a process can serve at once depends on what it does. [Shedder.SuggestedWorkers] tells what was
+// seen.
+//
+// # Whose turn it is
 //
 // Within a tier, callers are shed rather than requests: one in ten callers refused can retry later, all
-// callers refused one time in ten all fail at something. A caller's place on a circle is its key's hash,
-// and callers placed in the first p of the circle are out. Every Rotate the circle turns by the golden
-// ratio: while a tier's share stays below 0.38 nobody is out twice in a row, and in the long run
-// everybody is out for the same share of time. A caller that is out for writes is out for reads too.
+// callers refused one time in ten all fail at something. Callers stand in 256 slots by their key's hash, and those in
+// the first slots of a circle are out, as many as make up the share of the traffic that is to be shed: a slot counts as many
+// requests as it begins per second. The circle turns steadily, once in Rotate. So if a share p of a tier's slots is out, a caller is
+// out for p × Rotate and then in for the rest, and never out for longer than Rotate as long as some of the tier is in.
 //
-// Epochs are counted on the monotonic clock from the shedder's start, so a caller is in or out per process;
-// processes started at different times disagree about who is out, and the wall clock may be set without
-// effect. Requests with the zero [seawall.Key] are nobody's and have no cohort: they are spread evenly, and
-// a share p of the requests is refused.
+// Callers change sides when the level moves, when it is their turn, and when the traffic has shifted by more than two percent. A slot
+// that has 5 % of the traffic by itself is shed in part, by requests, or the level would be missed by too much. Where nobody
+// is known, as at a start, all slots count the same.
+//
+// Turns are counted on the monotonic clock from the shedder's start, so a caller is in or out per process. Requests with the zero
+// [seawall.Key] are nobody's and are spread evenly over all slots.
 //
 // # Undecided requests
 //
@@ -73,14 +89,22 @@
 // refused in log-only mode, here or by another layer while this one is in log-only mode, goes on and is part of
 // [Shedder.InFlight], but not of [Shedder.Utilization]. Requests in mode off are not counted at all.
 //
+// That is not enough where requests wait for workers: those that are refused in log-only mode make the others wait, too, which are
+// then in flight for longer than they would be. The shedder notices that requests take longer than those that begin while workers
+// are idle, finds out how many end per second, and takes as many of the waiting ones for done as enforcement would have served. What
+// log-only would refuse is then what enforcement refuses, within five percent of all calls in every scenario of package sim but
+// one: clients that ask again when they have given up on an answer are more in log-only mode, where the service drowns, than under
+// enforcement, where it does not.
+//
 // # Invariants
 //
 //   - A critical request is never refused.
-//   - A non-critical request never brings the count beyond the hard cap; the check and the count are one step.
+//   - An enforced request below critical never brings the count beyond the hard cap; the check and the count are one step.
 //   - Undecided requests of one caller take one worker from others, and no more than the hard cap for themselves.
 //   - What Enter and Begin counted, Leave uncounts; the counts never go below zero.
 //   - The level is between 0 and 1. A utilization that is NaN, infinite or negative leaves it as it is.
-//   - Log-only decides exactly as enforce would on the same requests.
+//   - Where no request waits for a worker, log-only decides exactly as enforce would on the same requests.
+//   - Log-only refuses nothing, and what it estimates never changes an enforced decision about the hard cap.
 //   - Enter, Begin and Leave take no lock, read no clock and allocate nothing.
 //   - A closed shedder sheds nothing by level.
 //

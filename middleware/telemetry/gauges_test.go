@@ -22,6 +22,7 @@ import (
 	"github.com/seawall-go/seawall/internal/scrape"
 	"github.com/seawall-go/seawall/middleware/identity"
 	"github.com/seawall-go/seawall/middleware/telemetry"
+	"github.com/seawall-go/seawall/workershed"
 )
 
 func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
@@ -90,6 +91,24 @@ func TestGauges(t *testing.T) {
 	b.Done(context.Background())
 	assert.Zero(t, value("seawall_fleet_used"))
 	assert.Zero(t, value("seawall_worker_utilization"))
+}
+
+// TestSignalsAreExported also tells a signal that cannot be read from one that is 0.
+func TestSignalsAreExported(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	signal := func(name string, value float64, err error) workershed.Signal {
+		return workershed.Signal{Name: name, Read: func(time.Duration) (float64, error) { return value, err }}
+	}
+	w, step, err := workershed.NewStepped(workershed.Config{
+		Workers: 4, Signals: []workershed.Signal{signal("cpu", 0.6, nil), signal("queue", 0.9, because("gone"))}, Logger: discard(),
+	})
+	require.NoError(t, err)
+	step(time.Second)
+	scrape.Into(t, telemetry.Config{Registerer: reg, Workers: w})
+	assert.Equal(t, map[string]float64{"cpu": 0.6, "queue": 0}, scrape.Series(t, reg, "seawall_worker_signal"))
+	assert.Equal(t, map[string]float64{"cpu": 0, "queue": 1}, scrape.Series(t, reg, "seawall_worker_signal_out"))
+	assert.Equal(t, map[string]float64{"": 0.6}, scrape.Series(t, reg, "seawall_worker_pressure"))
+	assert.Equal(t, map[string]float64{"": 0}, scrape.Series(t, reg, "seawall_worker_suggested"))
 }
 
 func TestWhatWrapsTheStoreIsExported(t *testing.T) {

@@ -183,6 +183,8 @@ func TestMetricsAreLintedAndComplete(t *testing.T) {
 		"seawall_fleet_used":                "",
 		"seawall_instances":                 "",
 		"seawall_worker_utilization":        "",
+		"seawall_worker_pressure":           "",
+		"seawall_worker_suggested":          "",
 		"seawall_shed_level":                "tier",
 		"seawall_flag_errors_total":         "",
 		"seawall_deny_cache_saved_total":    "",

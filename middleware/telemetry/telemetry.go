@@ -162,6 +162,18 @@ func gauges(cfg Config) []prometheus.Collector {
 			gauge("seawall_shed_level", "Share of the tier's requests that this instance sheds.",
 				prometheus.Labels{"tier": tier.String()}, func() float64 { return w.ShedFraction(tier) })
 		}
+		gauge("seawall_worker_pressure", "What the shed level of this instance follows: the largest of its utilization, averaged, and its signals.", nil, w.Pressure)
+		gauge("seawall_worker_suggested", "Workers that this instance seems to have, by what it has served in ten minutes; 0 if that is too little to tell.", nil, w.SuggestedWorkers)
+		for i, s := range w.Signals() {
+			signal := prometheus.Labels{"signal": s.Name}
+			gauge("seawall_worker_signal", "The last reading of a signal of the worker shedder.", signal, func() float64 { return w.Signals()[i].Value })
+			gauge("seawall_worker_signal_out", "Whether a signal of the worker shedder is left out, since it cannot be read: 0 or 1.", signal, func() float64 {
+				if w.Signals()[i].Err != nil {
+					return 1
+				}
+				return 0
+			})
+		}
 	}
 	if f := cfg.Flags; f != nil {
 		counter("seawall_flag_errors_total", "Flag evaluations and flag files that could not be used.",
