@@ -95,10 +95,13 @@ func elsewhere() []fault {
 		},
 		{number: 50, name: "Exporter hangs", injection: "an OpenTelemetry exporter that never returns", promise: "added latency 0", later: "an exporter"},
 		{number: 54, name: "Rolling deploy", injection: "two versions of the scripts", promise: "errors 0; ≤ a burst more", later: "a second version"},
-		{number: 58, name: "No processor", injection: "CPU starved", promise: "critical goodput ≥ 95 %", later: "a load for the worker shedder"},
+		{
+			number: 58, name: "No processor", injection: "three times the requests that two processors can handle", promise: "critical goodput ≥ 99 %",
+			tests: []string{"internal/overload.TestShort"},
+		},
 		{
 			number: 59, name: "Broken signals", injection: "NaN, no capacity, negative counts", promise: "critical requests are never shed",
-			tests: []string{"workershed.TestControllerIgnoresWhatIsNoUtilization", "workershed.TestHardCapRefusesAllButCritical"},
+			tests: []string{"workershed.TestControllerIgnoresWhatIsNoUtilization", "workershed.TestHardCapRefusesAllButCritical", "workershed.TestASignalThatCannotBeReadShedsNobody"},
 		},
 	}
 }
