@@ -84,9 +84,19 @@ func (s *Shedder) run(p *sampler, now func() time.Duration, interval time.Durati
 			for _, w := range s.signals {
 				w.ask()
 			}
-			p.sample(now())
+			p.guarded(now)
 		}
 	}
+}
+
+// guarded takes a step. A panic, of ours or of the clock, ends the shedding by level until the next step, not the process.
+func (p *sampler) guarded(now func() time.Duration) {
+	defer func() {
+		if recover() != nil {
+			p.shedder.verdict.Store(&verdict{})
+		}
+	}()
+	p.sample(now())
 }
 
 func (s *Shedder) census() census {

@@ -25,6 +25,7 @@ type Shedder struct {
 	cap     int64
 	limits  []*seawall.Limit
 	signals []*watched
+	reports chan report
 
 	// Written by the sampler, read by requests.
 	verdict   atomic.Pointer[verdict]
@@ -68,13 +69,16 @@ func New(cfg Config) (*Shedder, error) {
 		w.ask()
 		go w.run(s.quit)
 	}
+	if len(s.signals) > 0 {
+		go s.log(cfg.Logger, s.reports)
+	}
 	s.stopped.Go(func() { s.run(p, cfg.Now, cfg.Interval) })
 	return s, nil
 }
 
 // NewStepped returns a Shedder without goroutines, and its sampler as a function. It is for simulators, which own the time:
-// call step every cfg.Interval of it, from one goroutine, with the time since any start. It reads signals itself; cfg.Now is
-// not used. A Shedder whose sampler is not called sheds by the hard cap only.
+// call step every cfg.Interval of it, from one goroutine, with the time since any start. It reads signals itself and logs nothing;
+// cfg.Now is not used. A Shedder whose sampler is not called sheds by the hard cap only.
 func NewStepped(cfg Config) (s *Shedder, step func(now time.Duration), err error) {
 	now := time.Duration(0)
 	cfg.Now = func() time.Duration { return now }
@@ -104,14 +108,15 @@ func build(cfg Config) (*Shedder, *sampler, Config, error) {
 		workers: cfg.Workers,
 		cap:     cfg.cap(),
 		limits:  []*seawall.Limit{limit},
-		signals: watch(cfg.Signals, cfg),
+		reports: make(chan report, maxReports),
 		quit:    make(chan struct{}),
 	}
+	s.signals = watch(cfg, s.reports)
 	s.verdict.Store(&verdict{})
 	return s, newSampler(s, cfg), cfg, nil
 }
 
-// Close stops the sampler and waits for it; a signal whose Read hangs is not waited for. It is idempotent and returns nil. A
+// Close stops the sampler and waits for it; a signal whose Read hangs, or a log that does, is not waited for. It is idempotent and returns nil. A
 // closed Shedder goes on counting and keeps its hard cap, but sheds nothing by level, since nothing would bring the level down.
 func (s *Shedder) Close() error {
 	s.once.Do(func() { close(s.quit) })

@@ -3,7 +3,6 @@ package workershed
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"time"
 )
 
@@ -25,9 +24,9 @@ type Signal struct {
 // SignalState is what is known of a signal.
 type SignalState struct {
 	Name string
-	// Value is the last reading; what it is worth nothing says if Err is not nil.
+	// Value is the last reading.
 	Value float64
-	// Err is why the signal is left out; nil if it is not.
+	// Err is why the signal is left out, whatever Value says; nil if it is not.
 	Err error
 }
 
@@ -37,7 +36,18 @@ const (
 	staleAfter = 2 * time.Second
 )
 
-var signalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+// validName tells whether a signal's name can be a label.
+func validName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z':
+		case i > 0 && (c == '_' || '0' <= c && c <= '9'):
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= 32
+}
 
 // validateSignals expects the zero values to have been replaced.
 func validateSignals(signals []Signal) error {
@@ -48,7 +58,7 @@ func validateSignals(signals []Signal) error {
 	for i, s := range signals {
 		field := fmt.Sprintf("Signals[%d]", i)
 		switch {
-		case !signalName.MatchString(s.Name):
+		case !validName(s.Name):
 			return invalid(field+".Name", fmt.Sprintf("%.40q", s.Name), "a letter and up to 31 lower-case letters, digits and underscores")
 		case seen[s.Name]:
 			return invalid(field+".Name", fmt.Sprintf("%q", s.Name), "a name that no other signal has")

@@ -2,6 +2,7 @@ package workershed
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -139,6 +140,57 @@ func TestASignalThatComesAndGoesIsNotReportedEachTime(t *testing.T) {
 		require.NoError(t, s.Close())
 		assert.LessOrEqual(t, strings.Count(log.String(), "\n"), 4, "ten minutes: %s", log.String())
 		assert.Contains(t, log.String(), "is read again")
+	})
+}
+
+// slow is a log that hangs.
+type slow struct {
+	slog.Handler
+	hang chan struct{}
+}
+
+func (h slow) Handle(context.Context, slog.Record) error { <-h.hang; return nil }
+
+func TestALogThatHangsDoesNotHoldTheLevel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var none atomic.Uint64
+		var gone atomic.Pointer[error]
+		err := errors.New("gone")
+		gone.Store(&err)
+		s, tickets := busy(t, Config{Signals: []Signal{says("a", &none, &gone), says("b", &none, &gone)}, Logger: slog.New(slow{slog.DiscardHandler, hang})})
+		time.Sleep(time.Minute)
+		require.InDelta(t, 1, s.Level(), 1e-9)
+		for _, ticket := range tickets {
+			s.Leave(ticket)
+		}
+		time.Sleep(3 * time.Minute)
+		assert.Zero(t, s.Level())
+		require.NoError(t, s.Close())
+		close(hang)
+		synctest.Wait()
+	})
+}
+
+func TestAClockThatPanicsEndsTheShedding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken atomic.Bool
+		start := time.Now()
+		s, _ := busy(t, Config{Now: func() time.Duration {
+			if broken.Load() {
+				panic("no clock")
+			}
+			return time.Since(start)
+		}})
+		time.Sleep(20 * time.Second)
+		assert.Positive(t, s.Level())
+		broken.Store(true)
+		time.Sleep(time.Second)
+		assert.Zero(t, s.Level())
+		broken.Store(false)
+		time.Sleep(time.Second)
+		assert.Positive(t, s.Level())
+		require.NoError(t, s.Close())
 	})
 }
 

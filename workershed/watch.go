@@ -1,6 +1,7 @@
 package workershed
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,15 +21,37 @@ const tellAgain = 10 * time.Minute
 // watched is a signal that is read while nobody waits for it. The sampler asks for a reading and takes the last one there is.
 type watched struct {
 	Signal
-	log   *slog.Logger
 	clock func() time.Duration
 	began time.Duration
 	asked chan struct{}
 	last  atomic.Pointer[reading]
 
-	told   bool // of the sampler: that the signal is left out was reported
-	toldAt time.Duration
-	out    atomic.Pointer[error] // why it is left out
+	told    bool // of the sampler: that the signal is left out was reported
+	toldAt  time.Duration
+	out     atomic.Pointer[error] // why it is left out
+	reports chan<- report
+}
+
+// report is what is to be logged, by somebody who may wait for the log.
+type report struct {
+	level slog.Level
+	text  string
+	args  []any
+}
+
+// maxReports is how many may wait to be logged; there are few.
+const maxReports = 2 * maxSignals
+
+// log writes reports until quit is closed.
+func (s *Shedder) log(logger *slog.Logger, reports <-chan report) {
+	for {
+		select {
+		case <-s.quit:
+			return
+		case r := <-reports:
+			logger.Log(context.Background(), r.level, r.text, r.args...)
+		}
+	}
 }
 
 // reading is what Read returned, and when it was called.
@@ -38,10 +61,10 @@ type reading struct {
 	err   error
 }
 
-func watch(signals []Signal, cfg Config) []*watched {
-	all := make([]*watched, len(signals))
-	for i, s := range signals {
-		all[i] = &watched{Signal: s, log: cfg.Logger, clock: cfg.Now, began: cfg.Now(), asked: make(chan struct{}, 1)}
+func watch(cfg Config, reports chan<- report) []*watched {
+	all := make([]*watched, len(cfg.Signals))
+	for i, s := range cfg.Signals {
+		all[i] = &watched{Signal: s, clock: cfg.Now, began: cfg.Now(), asked: make(chan struct{}, 1), reports: reports}
 		all[i].out.Store(&errUnread)
 	}
 	return all
@@ -105,7 +128,7 @@ func (w *watched) latest(now time.Duration) (float64, bool) {
 	}
 	if w.out.Swap(nil) != nil && w.told {
 		w.told = false
-		w.log.Info("seawall: worker signal is read again", "signal", w.Name)
+		w.report(slog.LevelInfo, "seawall: worker signal is read again")
 	}
 	return r.value, true
 }
@@ -117,7 +140,15 @@ func (w *watched) leaveOut(now time.Duration, err error) {
 		return
 	}
 	w.told, w.toldAt = true, max(now, 1)
-	w.log.Warn("seawall: worker signal is left out", "signal", w.Name, "error", err.Error(), "do", "nothing is shed because of it; the other measures stay in force")
+	w.report(slog.LevelWarn, "seawall: worker signal is left out", "error", err.Error(), "do", "nothing is shed because of it; the other measures stay in force")
+}
+
+// report has something logged, unless too much is waiting for that.
+func (w *watched) report(level slog.Level, text string, args ...any) {
+	select {
+	case w.reports <- report{level, text, append([]any{"signal", w.Name}, args...)}:
+	default:
+	}
 }
 
 func (w *watched) state() SignalState {
