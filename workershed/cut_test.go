@@ -46,14 +46,6 @@ func drawDemand(rnd *rand.Rand) *demand {
 	return d
 }
 
-// heaviest is the share of the traffic that is in one slot.
-func (d *demand) heaviest() (most float64) {
-	for place := range length {
-		most = max(most, d.weight(place, 0))
-	}
-	return most
-}
-
 func TestACutShedsTheShareOfTheTraffic(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {

@@ -17,21 +17,21 @@ const (
 type ticket uint32
 
 func newTicket(kind, tier, place, slot int, m seawall.Mode) ticket {
-	t := ticket(kind | tier<<4 | place<<6 | slot<<16) //nolint:gosec // all are small
+	t := ticket(kind | tier<<4 | place<<6 | slot<<16)
 	if m == seawall.LogOnly {
 		t |= 1 << 3
 	}
 	return t
 }
 
-func (t ticket) kind() int         { return int(t & 7) }
-func (t ticket) logOnly() bool     { return t>>3&1 == 1 }
-func (t ticket) tier() int         { return int(t >> 4 & 3) }
-func (t ticket) place() int        { return int(t >> 6 & (places - 1)) }
-func (t ticket) slot() int         { return int(t >> 16 & (slots - 1)) }
-func (t ticket) undecided() bool   { return t.kind() >= ticketReserved }
-func (t ticket) as(k int) ticket   { return t&^7 | ticket(k) } //nolint:gosec // 3 bits
-func (t ticket) x() seawall.Ticket { return seawall.Ticket(t) }
+func (t ticket) kind() int             { return int(t & 7) }
+func (t ticket) logOnly() bool         { return t>>3&1 == 1 }
+func (t ticket) tier() int             { return int(t >> 4 & 3) }
+func (t ticket) place() int            { return int(t >> 6 & (places - 1)) }
+func (t ticket) slot() int             { return int(t >> 16 & (slots - 1)) }
+func (t ticket) undecided() bool       { return t.kind() >= ticketReserved }
+func (t ticket) as(k int) ticket       { return t&^7 | ticket(k) }
+func (t ticket) given() seawall.Ticket { return seawall.Ticket(t) }
 
 // Enter implements [seawall.Local]: it decides about r and counts it in, as undecided. A refusal in enforce mode counts
 // nothing and has the zero Ticket. A refusal in log-only mode is part of InFlight only. In mode off everything
@@ -50,12 +50,12 @@ func (s *Shedder) Enter(r *seawall.Request, m seawall.Mode) (seawall.Result, sea
 	t := newTicket(0, tierOf(r.Tier), place, slot, m)
 	if !s.out(t) {
 		if kind := s.queue(t); kind != 0 {
-			return s.admitted(s.kept.load()), t.as(kind).x()
+			return s.admitted(s.kept.load()), t.as(kind).given()
 		}
 	}
 	if m == seawall.LogOnly {
 		s.spare()
-		return s.refused(), t.as(ticketSpared).x()
+		return s.refused(), t.as(ticketSpared).given()
 	}
 	return s.refused(), 0
 }
@@ -125,13 +125,13 @@ func (s *Shedder) Begin(given seawall.Ticket, spared bool) (seawall.Result, seaw
 			s.kept.leave()
 		}
 		s.spare()
-		return s.admitted(s.kept.load()), t.as(ticketSpared).x()
+		return s.admitted(s.kept.load()), t.as(ticketSpared).given()
 	case kind == ticketCritical:
 		s.kept.enter()
 	case kind == ticketQueued && !s.kept.enterBelow(s.room(t)):
 		if t.logOnly() {
 			s.spare()
-			return s.admitted(s.cap), t.as(ticketSpared).x()
+			return s.admitted(s.cap), t.as(ticketSpared).given()
 		}
 		return s.refused(), 0
 	}
@@ -140,9 +140,9 @@ func (s *Shedder) Begin(given seawall.Ticket, spared bool) (seawall.Result, seaw
 	if t.logOnly() && kept+s.spared.load() <= s.workers {
 		s.prompt.enter()
 		s.promptBegun.Add(1)
-		return s.admitted(kept), t.as(ticketPrompt).x()
+		return s.admitted(kept), t.as(ticketPrompt).given()
 	}
-	return s.admitted(kept), t.as(ticketKept).x()
+	return s.admitted(kept), t.as(ticketKept).given()
 }
 
 func (s *Shedder) spare() {

@@ -154,7 +154,7 @@ func (w *world) newCall() *call {
 	}
 	caller := sort.SearchFloat64s(w.rank, w.arrivals.Float64()*w.rank[len(w.rank)-1])
 	return &call{
-		request: seawall.Request{Key: w.keys[tier][caller], Tier: seawall.TestMode + seawall.Tier(tier)}, //nolint:gosec // 0 to 3
+		request: seawall.Request{Key: w.keys[tier][caller], Tier: seawall.TestMode + seawall.Tier(tier)},
 		caller:  caller,
 		work:    time.Duration(w.arrivals.ExpFloat64() * float64(w.Service)),
 		began:   w.now,

@@ -18,7 +18,7 @@ var columns = [...]struct {
 	{"critical in time", func(r *Result) string { return fmt.Sprintf("%.1f %%", 100*r.Goodput()) }},
 	{"their p99", func(r *Result) string { return short(r.P99) }},
 	{"reversals", func(r *Result) string { return fmt.Sprint(r.Reversals) }},
-	{"queue drained after", func(r *Result) string { return drained(r) }},
+	{"queue drained after", drained},
 	{"queued in all", func(r *Result) string { return short(r.Queued) }},
 	{"all back after", func(r *Result) string { return short(r.Back) }},
 	{"longest out", func(r *Result) string { return short(r.LongestOut) }},
