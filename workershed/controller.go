@@ -22,7 +22,7 @@ type controller struct {
 	maxStep          time.Duration
 
 	level float64
-	held  bool          // the level must not rise
+	idle  bool          // nobody was shed since the level left zero
 	over  time.Duration // time above high since utilization was last below low, at most dwell
 
 	falls bool          // the level fell when it last moved
@@ -62,7 +62,7 @@ func (c *controller) step(u float64, dt time.Duration) float64 {
 	a := c.speed(u)
 	switch {
 	case a > 0:
-		if dt = c.wait(dt); dt > 0 && !c.held {
+		if dt = c.wait(dt); dt > 0 {
 			c.level += a * c.ease(false, dt, c.rampUp) * float64(dt) / float64(c.rampUp)
 		}
 	case a < 0:
@@ -71,9 +71,10 @@ func (c *controller) step(u float64, dt time.Duration) float64 {
 		if c.top-c.level > hunt {
 			c.turns = 0
 		}
-		if c.level < negligible {
-			c.level = 0 // what rounding left of a level would let the next overload skip its dwell
-			c.turns, c.falls = 0, false
+		if c.level < negligible || c.idle {
+			// What rounding left of a level would let the next overload skip its dwell; and a level that has shed nobody is not why
+			// there is less load now.
+			c.level, c.turns, c.falls = 0, 0, false
 		}
 	}
 	c.level = clamp(c.level)

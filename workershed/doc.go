@@ -39,8 +39,8 @@
 //     overload has ended. Below Low the level falls at no less than ReleaseFloor of full speed.
 //   - Easing. A level that has turned twice in one overload hunts for the load that the service can take. From then on it
 //     begins each rise and fall at an eighth of full speed, which doubles in a time.
-//   - No windup. Where nothing is left that could be shed, because all traffic is critical, the level does not rise: it would only
-//     refuse others for minutes after the overload.
+//   - No windup. A level that has shed nobody, since all traffic is critical, goes to zero as soon as utilization is below Low: it
+//     is not why there is less load, and would only refuse others for minutes.
 //   - Stalls. A step counts for at most four sampler intervals: a process that was stopped for a minute has
 //     seen one sample, not a minute of overload.
 //

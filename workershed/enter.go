@@ -48,10 +48,10 @@ func (s *Shedder) Enter(r *seawall.Request, m seawall.Mode) (seawall.Result, sea
 		slot = int(s.spread() >> 56)
 	}
 	t := newTicket(0, tierOf(r.Tier), place, slot, m)
-	if !s.out(t) {
-		if kind := s.queue(t); kind != 0 {
-			return s.admitted(s.kept.load()), t.as(kind).given()
-		}
+	if s.out(t) {
+		s.outs.Add(1)
+	} else if kind := s.queue(t); kind != 0 {
+		return s.admitted(s.kept.load()), t.as(kind).given()
 	}
 	if m == seawall.LogOnly {
 		s.spare()

@@ -133,11 +133,38 @@ func TestSamplerDrivesTheLevel(t *testing.T) {
 		assert.InDelta(t, 0.25/30, after(tick), 1e-9)
 		assert.InDelta(t, 0.5, after(15*time.Second-tick), 1e-9)
 		assert.InDelta(t, 1, after(15*time.Second), 1e-9)
+		res, _ := handle(s, request(seawall.Write), seawall.Enforce)
+		assert.False(t, res.Admitted)
 		for _, ticket := range tickets {
 			s.Leave(ticket)
 		}
 		assert.InDelta(t, 0.5, after(time.Minute), 1e-9)
 		assert.Zero(t, after(time.Minute+tick))
+		require.NoError(t, s.Close())
+	})
+}
+
+// TestALevelThatHasShedNobodyIsNotReleasedSlowly: it is not why the overload has ended, and would be in the way of others.
+func TestALevelThatHasShedNobodyIsNotReleasedSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, tickets := busy(t, Config{})
+		time.Sleep(time.Minute)
+		require.InDelta(t, 1, s.Level(), 1e-9)
+		for _, ticket := range tickets {
+			s.Leave(ticket)
+		}
+		time.Sleep(2 * tick)
+		assert.Zero(t, s.Level())
+		tickets = enterAll(s, 10, seawall.Critical, seawall.Enforce)
+		time.Sleep(9 * time.Second)
+		assert.Less(t, s.Level(), 0.1, "and the next overload has its dwell")
+		time.Sleep(time.Minute)
+		_, _ = handle(s, request(seawall.Read), seawall.Enforce)
+		for _, ticket := range tickets {
+			s.Leave(ticket)
+		}
+		time.Sleep(2 * tick)
+		assert.Greater(t, s.Level(), 0.9)
 		require.NoError(t, s.Close())
 	})
 }

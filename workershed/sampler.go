@@ -18,6 +18,7 @@ type sampler struct {
 	last time.Duration // when it last sampled
 	load float64       // requests in flight per worker, averaged
 	cut  cut
+	outs uint64 // requests that were shed by level until the level last was zero
 }
 
 // newSampler returns a sampler whose first step counts from now.
@@ -53,8 +54,11 @@ func (p *sampler) sample(now time.Duration) {
 			u = max(u, reading)
 		}
 	}
-	p.controller.held = p.demand.left(p.cut) < negligibleRate
-	before := p.controller.level
+	before, outs := p.controller.level, s.outs.Load()
+	if before == 0 {
+		p.outs = outs
+	}
+	p.controller.idle = outs == p.outs
 	level := p.controller.step(u, dt)
 
 	turn := turned(now, p.rotate)
@@ -67,9 +71,6 @@ func (p *sampler) sample(now time.Duration) {
 	_, byTier := p.cut.shed(&p.demand)
 	s.verdict.Store(&verdict{level: level, pressure: u, cut: p.cut, byTier: byTier})
 }
-
-// negligibleRate is one request in a minute.
-const negligibleRate = 1. / 60
 
 // run samples until the shedder is closed, and leaves the level at zero.
 func (s *Shedder) run(p *sampler, now func() time.Duration, interval time.Duration) {

@@ -40,7 +40,8 @@ type Shedder struct {
 
 	phantoms counter // in flight and kept, but ended if what is spared had been refused
 
-	sparedBegun, promptBegun atomic.Int64 // ever
+	sparedBegun, promptBegun atomic.Int64  // ever
+	outs                     atomic.Uint64 // requests refused by level, ever
 	spreads                  atomic.Uint64
 
 	undecided [places]counter // by caller; callers that share a place count as one

@@ -67,14 +67,5 @@ func (d *demand) weight(place, turn int) float64 {
 	return (w + faint) / (d.sum + faint*length)
 }
 
-// left is how many requests a second could still be shed beyond c.
-func (d *demand) left(c cut) float64 {
-	sum := 0.0
-	for place := c.place; place < length; place++ {
-		sum += d.rate[place/slots][(place+c.turn)%slots]
-	}
-	return sum
-}
-
 // faint is a rate that counts only where there is no other.
 const faint = 1e-9
