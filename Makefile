@@ -82,7 +82,7 @@ overload: ## the worker shedder in a process with three times too much to do, an
 	cd internal/plots && go run . -docs ../../docs
 
 .PHONY: plots
-plots: ## draw the figures and write the tables of docs/algorithms.md and docs/overload.md
+plots: ## draw the figures and write the tables of docs/algorithms.md, shedding.md and overload.md
 	cd internal/plots && go run . -docs ../../docs
 
 .PHONY: lint

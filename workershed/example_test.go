@@ -3,9 +3,11 @@ package workershed_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/workershed"
+	"github.com/seawall-go/seawall/workershed/cgroup"
 )
 
 func Example() {
@@ -39,4 +41,26 @@ func Example() {
 	// read denied: true retry after: 1s
 	// charge denied: false
 	// utilization: 2
+}
+
+func ExampleConfig_signals() {
+	jobs := make(chan string, 100)
+	signals := append(cgroup.Signals(), workershed.Signal{
+		Name: "job_queue",
+		Read: func(time.Duration) (float64, error) { return float64(len(jobs)) / float64(cap(jobs)), nil },
+	})
+	shedder, err := workershed.New(workershed.Config{Workers: 64, Signals: signals})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = shedder.Close() }()
+	for _, s := range shedder.Signals() {
+		fmt.Println(s.Name)
+	}
+	// Output:
+	// cgroup_cpu
+	// cgroup_throttling
+	// memory
+	// job_queue
 }

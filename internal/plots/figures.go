@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"image/color"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 )
 
 // figures draws all figures, by the names of their files.
-func figures() (map[string][]byte, error) {
+func figures(shed *shedding) (map[string][]byte, error) {
 	all, err := replayAll()
 	if err != nil {
 		return nil, err
@@ -31,7 +32,11 @@ func figures() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out["overload.svg"], err = overloadFigure(rec)
+	if out["overload.svg"], err = overloadFigure(rec); err != nil {
+		return nil, err
+	}
+	more, err := sheddingFigures(shed)
+	maps.Copy(out, more)
 	return out, err
 }
 

@@ -27,7 +27,7 @@ func fill(text string, tables map[string]string) (string, error) {
 }
 
 // tables writes all tables, by their names.
-func tables() (map[string]string, error) {
+func tables(shed *shedding) (map[string]string, error) {
 	out := map[string]string{}
 	for name, steps := range examples() {
 		rows, err := play(steps)
@@ -50,7 +50,9 @@ func tables() (map[string]string, error) {
 		return nil, err
 	}
 	maps.Copy(out, overloadTables(rec))
-	return out, nil
+	more, err := sheddingTables(shed)
+	maps.Copy(out, more)
+	return out, err
 }
 
 // markdown writes a table, whose first row is its head.

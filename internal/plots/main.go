@@ -1,6 +1,7 @@
-// Plots draws the figures of docs/algorithms.md and docs/overload.md and writes their tables. Those of the first show what
-// the rules of the package ratelimit answer, on a store in memory whose clock is stepped, so they change when a rule does.
-// Those of the second show what make overload has measured, and left in internal/overload.
+// Plots draws the figures of docs/algorithms.md, docs/overload.md and docs/shedding.md and writes their tables. Those of the
+// first show what the rules of the package ratelimit answer, on a store in memory whose clock is stepped, so they change when a
+// rule does. Those of the second show what make overload has measured, and left in internal/overload. Those of the third show
+// what package workershed/sim plays, in about 20 s of a processor, and the code of that page is that of examples.
 //
 //	go run . -docs ../../docs
 //
@@ -26,7 +27,7 @@ func main() {
 }
 
 // pages returns the names of those that have figures and tables.
-func pages() []string { return []string{"algorithms.md", "overload.md"} }
+func pages() []string { return []string{"algorithms.md", "overload.md", "shedding.md"} }
 
 // write draws the figures into the folder img and fills the tables of the pages in.
 func write(docs string) error {
@@ -34,7 +35,11 @@ func write(docs string) error {
 	if err := os.MkdirAll(img, 0o755); err != nil {
 		return err
 	}
-	figures, err := figures()
+	shed, err := playShedding()
+	if err != nil {
+		return err
+	}
+	figures, err := figures(shed)
 	if err != nil {
 		return err
 	}
@@ -43,7 +48,7 @@ func write(docs string) error {
 			return err
 		}
 	}
-	tables, err := tables()
+	tables, err := tables(shed)
 	if err != nil {
 		return err
 	}
