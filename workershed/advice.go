@@ -26,12 +26,23 @@ type advice struct {
 	now  stretch
 	last int64
 	n    float64
+
+	broken bool // the last step taught nothing
 }
 
-// step says that inFlight requests are in flight and begun have begun in the last dt, and returns the suggestion: 0 until
-// enough was seen.
-func (a *advice) step(inFlight int64, begun float64, dt time.Duration) float64 {
+// step says what is in flight and that begun requests have begun in the last dt, and returns the suggestion: 0 until enough was
+// seen. Where log-only mode lets through what it would refuse, nothing can be learned of the time that requests take.
+func (a *advice) step(seen census, begun float64, dt time.Duration) float64 {
 	if dt <= 0 {
+		return a.n
+	}
+	inFlight := seen.kept
+	if seen.spared+seen.phantoms > 0 {
+		a.now, a.broken = stretch{}, true
+		return a.n
+	}
+	if a.broken {
+		a.last, a.broken = inFlight, false
 		return a.n
 	}
 	a.now.lasted += dt

@@ -9,7 +9,7 @@ import (
 // observe says for d that rate requests a second begin and take as long as it takes for inFlight to be in flight.
 func observe(a *advice, inFlight int64, rate float64, seconds int) (n float64) {
 	for range seconds * 4 {
-		n = a.step(inFlight, rate/4, tick)
+		n = a.step(census{kept: inFlight}, rate/4, tick)
 	}
 	return n
 }
@@ -24,5 +24,9 @@ func TestAdviceIsPeakThroughputTimesCalmLatency(t *testing.T) {
 	observe(a, 50, 100, 60) // saturated: 500 ms each, of which 300 ms are waiting
 	assert.InDelta(t, 20, observe(a, 4, 20, 240), 1.5, "100 a second of 200 ms each")
 	assert.InDelta(t, 4, observe(a, 4, 20, 600), 0.3, "ten minutes later that is forgotten")
-	assert.InDelta(t, 4, a.step(4, 1, 0), 0.3, "no time has passed")
+	for range 10_000 {
+		a.step(census{kept: 40_000, spared: 100}, 50, tick)
+	}
+	assert.InDelta(t, 4, observe(a, 4, 20, 60), 0.3, "a service that drowns in log-only mode teaches nothing")
+	assert.InDelta(t, 4, a.step(census{kept: 4}, 1, 0), 0.3, "no time has passed")
 }

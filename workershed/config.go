@@ -18,7 +18,6 @@ const (
 
 	minInterval = time.Millisecond
 	maxInterval = 10 * time.Second
-	minRotate   = time.Second
 )
 
 // NoReleaseFloor is a ReleaseFloor too small to matter: the closer utilization is to Low, the slower the
@@ -61,11 +60,11 @@ type Config struct {
 	// Interval is how often utilization is sampled: 1 ms to 10 s; zero is 250 ms.
 	Interval time.Duration
 
-	// Smoothing is the time constant of the average over the requests in flight, which fluctuate; zero is 2 s.
+	// Smoothing is the time constant of the average over requests in flight and signals, which fluctuate; zero is 2 s.
 	Smoothing time.Duration
 
 	// Rotate is how long it takes until everybody has had a turn at being shed: while a share p of a tier is shed, each of its
-	// callers is out for p × Rotate at a time, never longer. At least 1 s; zero is 10 min.
+	// callers is out for p × Rotate at a time, never longer. At least 256 × Interval; zero is 10 min.
 	Rotate time.Duration
 
 	// Signals are further measures of how busy the process is; package cgroup has some. The level follows the largest.
@@ -106,7 +105,7 @@ func (c Config) resolve() (Config, error) {
 	c.Easing = cmp.Or(c.Easing, 8*time.Second)
 	c.Interval = cmp.Or(c.Interval, DefaultInterval)
 	c.Smoothing = cmp.Or(c.Smoothing, 2*time.Second)
-	c.Rotate = cmp.Or(c.Rotate, 10*time.Minute)
+	c.Rotate = cmp.Or(c.Rotate, max(10*time.Minute, slots*c.Interval))
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Signals = slices.Clone(c.Signals)
 	for i := range c.Signals {
@@ -145,10 +144,10 @@ func (c Config) validate() error {
 		return invalid("Interval", c.Interval, fmt.Sprintf("%v to %v", minInterval, maxInterval))
 	case c.Smoothing < 0:
 		return invalid("Smoothing", c.Smoothing, "a positive duration, or zero for the default")
-	case c.Rotate < minRotate:
-		return invalid("Rotate", c.Rotate, fmt.Sprintf("at least %v", minRotate))
+	case c.Rotate < slots*c.Interval:
+		return invalid("Rotate", c.Rotate, fmt.Sprintf("at least %v, %d intervals", slots*c.Interval, slots))
 	}
-	return validateSignals(c.Signals)
+	return validateSignals(c.Signals, c.Interval)
 }
 
 // cap is the number of requests in flight at which the hard cap refuses. The product is shrunk by more than

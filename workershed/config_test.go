@@ -43,8 +43,8 @@ func TestConfigErrorsNameFieldValueAndExpectation(t *testing.T) {
 		{"interval too long", func(c *Config) { c.Interval = time.Minute }, "Interval is 1m0s; want 1ms to 10s"},
 		{"easing", func(c *Config) { c.Easing = -1 }, "Easing is -1ns; want a positive duration, or zero for the default"},
 		{"smoothing", func(c *Config) { c.Smoothing = -1 }, "Smoothing is -1ns; want a positive duration, or zero for the default"},
-		{"rotate", func(c *Config) { c.Rotate = time.Millisecond }, "Rotate is 1ms; want at least 1s"},
-		{"rotate negative", func(c *Config) { c.Rotate = -time.Hour }, "Rotate is -1h0m0s; want at least 1s"},
+		{"rotate", func(c *Config) { c.Rotate = time.Millisecond }, "Rotate is 1ms; want at least 1m4s, 256 intervals"},
+		{"rotate negative", func(c *Config) { c.Rotate = -time.Hour }, "Rotate is -1h0m0s; want at least 1m4s, 256 intervals"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cfg := Config{Workers: 10}

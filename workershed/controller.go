@@ -35,6 +35,9 @@ type controller struct {
 // overload.
 const hunt = 0.25
 
+// noise is how far a level must have moved before it can turn.
+const noise = 0.01
+
 // eased is the share of full speed with which the third and every further turn of an overload begins, as a power of two.
 const eased = -3
 
@@ -95,7 +98,7 @@ func (c *controller) speed(u float64) float64 {
 // ease returns the share of full speed with which the level moves: a level that has turned twice hunts for the load that the
 // service can take, and each further turn begins slowly. In proportion to the ramp, speed doubles with the easing.
 func (c *controller) ease(falls bool, dt, ramp time.Duration) float64 {
-	if falls != c.falls {
+	if falls != c.falls && (math.Abs(c.level-c.top) >= noise || c.turns == 0) {
 		c.falls, c.run, c.top = falls, 0, c.level
 		c.turns++
 	}

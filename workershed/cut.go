@@ -3,50 +3,46 @@ package workershed
 import "time"
 
 const (
-	// length is how many slots can be shed.
-	length = sheddable * slots
 	// tolerance is how far the share that is shed may be from the level before callers change sides for it.
 	tolerance = 0.02
-	// heavy is the share of all sheddable traffic from which a slot is shed in part: all or nothing would miss the level by
-	// half of it.
+	// heavy is the share of all sheddable traffic from which a slot is shed in part, by requests: in or out would miss the level
+	// by half of it, and have those that stand beside it out nearly always.
 	heavy = 0.05
 )
 
-// cut says who is out. All slots that can be shed stand in a line, tier by tier from the bottom; in each tier the line begins
-// with slot turn. Those before place are out, and of the requests at place the share split.
+// cut says who is out: of the tiers below tier all, of the ones above none. The slots of tier stand on a circle, which begins
+// with slot turn: the first arc of them are out, but of those that are heavy the share part of the requests.
 type cut struct {
-	turn  int
-	place int
-	split float64
+	turn, tier, arc int
+	part            float64
+	heavy           [slots / 64]uint64
 }
 
-// at is where a slot stands in the line.
-func (c *cut) at(tier, slot int) int { return tier*slots + (slot-c.turn)&(slots-1) }
+func (c *cut) isHeavy(slot int) bool { return c.heavy[slot/64]>>(slot%64)&1 == 1 }
 
 // share is how much of a slot's traffic is shed.
-func (c cut) share(tier, slot int) float64 {
-	switch at := c.at(tier, slot); {
-	case at < c.place:
+func (c *cut) share(tier, slot int) float64 {
+	switch {
+	case tier >= sheddable || tier > c.tier:
+		return 0
+	case tier < c.tier:
 		return 1
-	case at == c.place:
-		return c.split
+	case c.isHeavy(slot):
+		return c.part
+	case (slot-c.turn)&(slots-1) < c.arc:
+		return 1
 	}
 	return 0
 }
 
 // shed is the share of all sheddable traffic, and of each tier's, that c sheds.
-func (c cut) shed(d *demand) (all float64, byTier [tiers]float64) {
+func (c *cut) shed(d *demand) (all float64, byTier [tiers]float64) {
 	for tier := range sheddable {
 		out, sum := 0.0, 0.0
-		for place := tier * slots; place < (tier+1)*slots; place++ {
-			w := d.weight(place, c.turn)
+		for slot := range slots {
+			w := d.weight(tier, slot)
 			sum += w
-			switch {
-			case place < c.place:
-				out += w
-			case place == c.place:
-				out += w * c.split
-			}
+			out += w * c.share(tier, slot)
 		}
 		all += out
 		byTier[tier] = clamp(out / sum)
@@ -56,27 +52,46 @@ func (c cut) shed(d *demand) (all float64, byTier [tiers]float64) {
 
 // of returns the cut that sheds the share level of d.
 func (c cut) of(level float64, d *demand) cut {
-	c.place, c.split = 0, 0
+	c = cut{turn: c.turn}
 	if !(level > 0) {
 		return c
 	}
-	if level >= 1 {
-		c.place = length
-		return c
+	for ; c.tier < sheddable && level < 1; c.tier++ {
+		sum := 0.0
+		for slot := range slots {
+			sum += d.weight(c.tier, slot)
+		}
+		if level < sum {
+			return c.within(level/sum, d)
+		}
+		level -= sum
 	}
-	before := 0.0
-	for ; c.place < length; c.place++ {
-		w := d.weight(c.place, c.turn)
-		if before+w > level {
-			switch part := (level - before) / w; {
-			case w >= heavy:
-				c.split = part
-			case part >= 0.5:
-				c.place++
-			}
+	c.tier = sheddable
+	return c
+}
+
+// within cuts the tier so that the share part of it is shed.
+func (c cut) within(part float64, d *demand) cut {
+	c.part = part
+	light := 0.0
+	for slot := range slots {
+		if w := d.weight(c.tier, slot); w >= heavy {
+			c.heavy[slot/64] |= 1 << (slot % 64)
+		} else {
+			light += w
+		}
+	}
+	out := 0.0
+	for ; c.arc < slots-1; c.arc++ { // all would be another tier's turn
+		slot := (c.turn + c.arc) % slots
+		if c.isHeavy(slot) {
+			continue
+		}
+		w := d.weight(c.tier, slot)
+		if out+w/2 > part*light {
 			break
 		}
-		before += w
+		out += w
 	}
 	return c
 }
@@ -101,7 +116,7 @@ func (c cut) follow(before, level float64, d *demand) cut {
 	return c.of(level, d)
 }
 
-// turned is how far the lines have turned at time now: once around in a period.
+// turned is how far the circles have turned at time now: once around in a period.
 func turned(now, period time.Duration) int {
-	return int(float64(now%period) / float64(period) * slots)
+	return int(float64(now%period)/float64(period)*slots+slots) % slots
 }

@@ -46,12 +46,15 @@ func drawDemand(rnd *rand.Rand) *demand {
 	return d
 }
 
+// shedBy is what a cut sheds.
+func shedBy(c cut, d *demand) (float64, [tiers]float64) { return c.shed(d) }
+
 func TestACutShedsTheShareOfTheTraffic(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
 		d, level := drawDemand(rnd), rnd.Float64()
 		c := cut{turn: rnd.IntN(slots)}.of(level, d)
-		all, byTier := c.shed(d)
+		all, byTier := shedBy(c, d)
 		require.InDelta(t, level, all, heavy/2, "the level is the share of the traffic, whoever sends it")
 		sum := 0.0
 		for tier, share := range byTier {
@@ -59,7 +62,7 @@ func TestACutShedsTheShareOfTheTraffic(t *testing.T) {
 			weight := 0.0
 			for slot := range slots {
 				if tier < sheddable {
-					weight += d.weight(tier*slots+slot, 0)
+					weight += d.weight(tier, slot)
 				}
 			}
 			sum += share * weight
@@ -75,18 +78,18 @@ func TestACutShedsTheShareOfTheTraffic(t *testing.T) {
 func TestALightCutIsExactToASlot(t *testing.T) {
 	d := &demand{}
 	for level := 0.0; level <= 1; level += 1. / 4096 {
-		all, _ := cut{turn: 17}.of(level, d).shed(d)
-		require.InDelta(t, level, all, 0.5/length+1e-9)
+		all, _ := shedBy(cut{turn: 17}.of(level, d), d)
+		require.InDelta(t, level, all, 1./(sheddable*slots)+1e-9)
 	}
 }
 
 func TestTheEndsOfALevel(t *testing.T) {
 	d := drawDemand(rand.New(rand.NewPCG(2, 2)))
 	for _, level := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
-		assert.Equal(t, cut{turn: 3}, cut{turn: 3, place: 9, split: 0.5}.of(level, d), "%v", level)
+		assert.Equal(t, cut{turn: 3}, cut{turn: 3, tier: 1, arc: 9, part: 0.5}.of(level, d), "%v", level)
 	}
 	for _, level := range []float64{1, 2, math.Inf(1)} {
-		assert.Equal(t, cut{turn: 3, place: length}, cut{turn: 3}.of(level, d), "%v", level)
+		assert.Equal(t, cut{turn: 3, tier: sheddable}, cut{turn: 3}.of(level, d), "%v", level)
 	}
 }
 
@@ -112,9 +115,9 @@ func TestNobodyChangesSidesForNoise(t *testing.T) {
 		require.Equal(t, c, c.follow(0.4, 0.4, &noisy))
 	}
 	rising := c.follow(0.4, 0.41, d)
-	assert.Greater(t, rising.place, c.place)
+	assert.Greater(t, rising.arc, c.arc)
 	falling := c.follow(0.4, 0.39, d)
-	assert.Less(t, falling.place, c.place)
+	assert.Less(t, falling.arc, c.arc)
 	assert.Equal(t, cut{}, c.follow(0.4, 0, d))
 
 	for tier := range sheddable { // the callers that are out have gone
@@ -124,7 +127,7 @@ func TestNobodyChangesSidesForNoise(t *testing.T) {
 		}
 	}
 	changed := c.follow(0.4, 0.4, d)
-	shed, _ := changed.shed(d)
+	shed, _ := shedBy(changed, d)
 	assert.InDelta(t, 0.4, shed, 0.01, "what is more than noise counts")
 }
 

@@ -48,6 +48,9 @@ func (s *Shedder) Enter(r *seawall.Request, m seawall.Mode) (seawall.Result, sea
 		slot = int(s.spread() >> 56)
 	}
 	t := newTicket(0, tierOf(r.Tier), place, slot, m)
+	if m == seawall.LogOnly {
+		s.logOnly.Add(1)
+	}
 	if s.out(t) {
 		s.outs.Add(1)
 	} else if kind := s.queue(t); kind != 0 {
@@ -62,12 +65,8 @@ func (s *Shedder) Enter(r *seawall.Request, m seawall.Mode) (seawall.Result, sea
 
 // out tells whether the level sheds t.
 func (s *Shedder) out(t ticket) bool {
-	if t.tier() >= sheddable {
-		return false
-	}
-	c := &s.verdict.Load().cut
-	at := c.at(t.tier(), t.slot())
-	return at < c.place || at == c.place && s.chance(c.split)
+	share := s.verdict.Load().cut.share(t.tier(), t.slot())
+	return share == 1 || s.chance(share)
 }
 
 // chance is true for a share p of all calls, evenly.
@@ -93,23 +92,18 @@ func (s *Shedder) queue(t ticket) (kind int) {
 	case critical:
 		s.kept.enter()
 		return ticketReserved
-	case behind > 0 && s.kept.load()+behind <= s.room(t):
+	case behind > 0 && s.kept.load()+behind <= s.room():
 		return ticketQueued
-	case behind == 0 && s.kept.enterBelow(s.room(t)):
+	case behind == 0 && s.kept.enterBelow(s.room()):
 		return ticketReserved
 	}
 	place.leave()
 	return 0
 }
 
-// room is how many requests there may be in kept for t to be one more. In log-only mode those that would have ended by now take
-// no room.
-func (s *Shedder) room(t ticket) int64 {
-	if t.logOnly() {
-		return s.cap + s.phantoms.load()
-	}
-	return s.cap
-}
+// room is how many requests there may be in kept for another one below critical. Those that are still there only since others are
+// in log-only mode take no room.
+func (s *Shedder) room() int64 { return s.cap + s.phantoms.load() }
 
 // Begin implements [seawall.Local]. It refuses a request that had no reservation, if others have reached the hard cap
 // meanwhile. One that is spared, here or by others, is part of InFlight only.
@@ -128,10 +122,10 @@ func (s *Shedder) Begin(given seawall.Ticket, spared bool) (seawall.Result, seaw
 		return s.admitted(s.kept.load()), t.as(ticketSpared).given()
 	case kind == ticketCritical:
 		s.kept.enter()
-	case kind == ticketQueued && !s.kept.enterBelow(s.room(t)):
+	case kind == ticketQueued && !s.kept.enterBelow(s.room()):
 		if t.logOnly() {
 			s.spare()
-			return s.admitted(s.cap), t.as(ticketSpared).given()
+			return s.refused(), t.as(ticketSpared).given()
 		}
 		return s.refused(), 0
 	}

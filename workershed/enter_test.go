@@ -35,11 +35,7 @@ func handle(s *Shedder, r *seawall.Request, m seawall.Mode) (seawall.Result, sea
 	if ticket == 0 || !res.Admitted {
 		return res, ticket
 	}
-	begun, ticket := s.Begin(ticket, false)
-	if !begun.Admitted {
-		return begun, 0
-	}
-	return begun, ticket
+	return s.Begin(ticket, false)
 }
 
 func request(t seawall.Tier) *seawall.Request {

@@ -15,10 +15,10 @@ type sampler struct {
 	smoothing  time.Duration
 	rotate     time.Duration
 
-	last time.Duration // when it last sampled
-	load float64       // requests in flight per worker, averaged
-	cut  cut
-	outs uint64 // requests that were shed by level until the level last was zero
+	last     time.Duration // when it last sampled
+	pressure float64       // averaged
+	cut      cut
+	outs     uint64 // requests that were shed by level until the level last was zero
 }
 
 // newSampler returns a sampler whose first step counts from now.
@@ -37,39 +37,34 @@ func (p *sampler) sample(now time.Duration) {
 	dt := now - p.last
 	p.last = now
 	s := p.shedder
-	p.demand.update(&s.traffic, p.cut, dt)
+	p.demand.update(&s.traffic, &p.cut, dt)
 	seen := s.census()
 	full := p.shadow.step(seen, s.workers, p.demand.begun, dt)
 	s.full.Store(full)
 	if full == nil {
-		s.settle(p.shadow.service(), dt)
+		s.settle(&p.shadow, dt)
 	}
-	s.suggested.Store(math.Float64bits(p.advice.step(seen.kept, p.demand.begun, dt)))
-	if dt > 0 {
-		p.load += -math.Expm1(-float64(dt)/float64(p.smoothing)) * (s.Utilization() - p.load)
-	}
-	u := p.load
+	s.suggested.Store(math.Float64bits(p.advice.step(seen, p.demand.begun, dt)))
+	u, scale := s.Utilization(), p.shadow.scale()
 	for _, w := range s.signals {
-		if reading, ok := w.latest(now); ok {
-			u = max(u, reading)
+		if reading, ok := w.latest(now, dt); ok {
+			u = max(u, scale*reading)
 		}
+	}
+	if dt > 0 {
+		p.pressure += -math.Expm1(-float64(dt)/float64(p.smoothing)) * (u - p.pressure)
 	}
 	before, outs := p.controller.level, s.outs.Load()
 	if before == 0 {
 		p.outs = outs
 	}
 	p.controller.idle = outs == p.outs
-	level := p.controller.step(u, dt)
+	level := p.controller.step(p.pressure, dt)
 
-	turn := turned(now, p.rotate)
-	moved := turn != p.cut.turn
-	p.cut.turn = turn
-	if moved && p.cut.split > 0 {
-		p.cut = p.cut.of(level, &p.demand) // it was another slot's
-	}
+	p.cut.turn = turned(now, p.rotate)
 	p.cut = p.cut.follow(before, level, &p.demand)
 	_, byTier := p.cut.shed(&p.demand)
-	s.verdict.Store(&verdict{level: level, pressure: u, cut: p.cut, byTier: byTier})
+	s.verdict.Store(&verdict{level: level, pressure: p.pressure, cut: p.cut, byTier: byTier})
 }
 
 // run samples until the shedder is closed, and leaves the level at zero.
@@ -103,6 +98,6 @@ func (p *sampler) guarded(now func() time.Duration) {
 func (s *Shedder) census() census {
 	return census{
 		kept: s.kept.load(), spared: s.spared.load(), phantoms: s.phantoms.load(), prompt: s.prompt.load(),
-		sparedBegun: s.sparedBegun.Load(), promptBegun: s.promptBegun.Load(),
+		sparedBegun: s.sparedBegun.Load(), promptBegun: s.promptBegun.Load(), logOnly: s.logOnly.Load(),
 	}
 }

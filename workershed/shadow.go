@@ -13,6 +13,7 @@ type census struct {
 	prompt   int64 // of kept: begun in log-only mode while not all workers were busy
 
 	sparedBegun, promptBegun int64
+	logOnly                  int64 // requests in log-only mode
 }
 
 // shadow finds out whether requests wait for workers. Where they do, the spared ones make the kept ones wait, too, so that these
@@ -25,10 +26,12 @@ type census struct {
 type shadow struct {
 	last census
 
-	long, short latency // of prompt requests
-	all         latency // of all requests, recently
-	begun       float64 // all requests, averaged alike
-	lasted      float64 // the seconds that were averaged
+	long, short latency       // of prompt requests
+	all         latency       // of all requests, recently
+	begun       float64       // all requests, averaged alike
+	keptBegun   float64       // of these
+	lasted      float64       // the seconds that were averaged
+	since       time.Duration // a request was in log-only mode
 }
 
 // saturation is what a saturated service needs and does.
@@ -49,6 +52,8 @@ const (
 	// longer is how many times as long as prompt requests others must take to be waiting, and muchLonger if only few prompt
 	// ones are known.
 	longer, muchLonger = 1.1, 2
+	// growing is the share of those that begin of which fewer end when the line gets longer.
+	growing = 0.9
 )
 
 // step returns what saturates the service if requests wait after dt, and nil if none do. begun is how many kept requests have begun
@@ -60,11 +65,13 @@ func (s *shadow) step(now census, workers int64, begun float64, dt time.Duration
 		return nil
 	}
 	sec := dt.Seconds()
+	kept := begun
 	begun += float64(now.sparedBegun - was.sparedBegun)
 	ends := begun - float64(now.kept+now.spared-was.kept-was.spared)
 	inFlight := mean(was.kept+was.spared, now.kept+now.spared)
 	keep := math.Exp(-float64(dt) / float64(recent))
 	s.begun = keep*s.begun + begun
+	s.keptBegun = keep*s.keptBegun + kept
 	s.all.time = keep*s.all.time + inFlight*sec
 	s.all.ends = keep*s.all.ends + ends
 	s.lasted = keep*s.lasted + sec
@@ -76,11 +83,18 @@ func (s *shadow) step(now census, workers int64, begun float64, dt time.Duration
 	}
 	s.short.add(prompt*sec, promptEnds, lastPrompt)
 
-	service, waits := s.long.mean(), longer
+	service := s.long.mean()
+	atMost := longer * service
 	if few := s.short.mean(); few > slower*service {
-		service, waits = few, muchLonger
+		service = few
+		if s.all.ends > growing*s.begun { // else more and more wait, and the few that are left of the prompt ones are the longest
+			atMost = muchLonger * few
+		}
 	}
-	if service == 0 || now.spared+now.phantoms == 0 || inFlight <= float64(workers) || s.all.time <= waits*service*max(s.all.ends, s.begun) {
+	if s.since += dt; now.logOnly != was.logOnly {
+		s.since = 0
+	}
+	if service == 0 || s.since > recent || now.spared+now.phantoms == 0 || inFlight <= float64(workers) || s.all.time <= atMost*max(s.all.ends, s.begun) {
 		return nil
 	}
 	rate, share := s.all.ends/s.lasted, 1.0
@@ -93,6 +107,15 @@ func (s *shadow) step(now census, workers int64, begun float64, dt time.Duration
 // service is how long a request takes that does not wait; 0 if that is not known.
 func (s *shadow) service() time.Duration {
 	return time.Duration(max(s.short.mean(), s.long.mean()) * float64(time.Second))
+}
+
+// scale is what a signal is to be multiplied by: the share of what the service does that it would do for kept requests, had the
+// spared ones been refused. What the kept ones ask may be more than the service does.
+func (s *shadow) scale() float64 {
+	if s.last.spared+s.last.phantoms == 0 || s.all.ends <= 0 {
+		return 1
+	}
+	return s.keptBegun / s.all.ends
 }
 
 // latency is how long some requests took, by Little's law.
@@ -131,12 +154,18 @@ func (s *Shedder) ended(kept bool) {
 	}
 }
 
-// settle has phantoms end as others do, when nothing waits any more.
-func (s *Shedder) settle(service, dt time.Duration) {
+// settle has phantoms end as others do, when nothing waits any more. Once no request is in log-only mode any more they count as what
+// they are, requests in flight.
+func (s *Shedder) settle(p *shadow, dt time.Duration) {
 	n := s.phantoms.load()
 	if n == 0 {
 		return
 	}
+	if p.since > recent {
+		s.phantoms.n.Store(0)
+		return
+	}
+	service := p.service()
 	end := int64(math.Ceil(float64(n) * -math.Expm1(-float64(dt)/float64(max(service, dt)))))
 	for range max(end, n-s.kept.load()) {
 		s.phantoms.leave()

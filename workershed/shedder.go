@@ -41,6 +41,7 @@ type Shedder struct {
 	phantoms counter // in flight and kept, but ended if what is spared had been refused
 
 	sparedBegun, promptBegun atomic.Int64  // ever
+	logOnly                  atomic.Int64  // requests in log-only mode, ever
 	outs                     atomic.Uint64 // requests refused by level, ever
 	spreads                  atomic.Uint64
 
@@ -159,7 +160,7 @@ func (s *Shedder) InFlight() int64 { return s.kept.load() + s.spared.load() }
 
 // SuggestedWorkers returns what Workers should perhaps be, by what was seen in the last ten minutes: the highest throughput
 // times how long a request takes while it is calm. It is 0 as long as too little was seen, and too low for a process that was never
-// busy. Nothing is done with it: a service that slows down would get more and more of what slows it down.
+// busy. Times in which log-only mode lets through what it would refuse do not count. Nothing is done with it: a service that slows down would get more and more of what slows it down.
 func (s *Shedder) SuggestedWorkers() float64 { return math.Float64frombits(s.suggested.Load()) }
 
 // Signals returns the state of all signals, in the order of the configuration.

@@ -50,7 +50,7 @@ func validName(name string) bool {
 }
 
 // validateSignals expects the zero values to have been replaced.
-func validateSignals(signals []Signal) error {
+func validateSignals(signals []Signal, interval time.Duration) error {
 	if len(signals) > maxSignals {
 		return invalid("Signals", fmt.Sprintf("a list of %d", len(signals)), fmt.Sprintf("at most %d", maxSignals))
 	}
@@ -64,8 +64,8 @@ func validateSignals(signals []Signal) error {
 			return invalid(field+".Name", fmt.Sprintf("%q", s.Name), "a name that no other signal has")
 		case s.Read == nil:
 			return invalid(field+".Read", "nil", "a function that reads the signal")
-		case s.StaleAfter < 0:
-			return invalid(field+".StaleAfter", s.StaleAfter, "a positive duration, or zero for the default")
+		case s.StaleAfter < 2*interval:
+			return invalid(field+".StaleAfter", s.StaleAfter, fmt.Sprintf("at least %v, two intervals, or zero for the default", 2*interval))
 		}
 		seen[s.Name] = true
 	}

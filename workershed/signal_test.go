@@ -200,7 +200,7 @@ func TestSignalsAreChecked(t *testing.T) {
 		`Signals[0].Name is "CPU"; want a letter and up to 31 lower-case letters, digits and underscores`:  {{Name: "CPU", Read: read}},
 		`Signals[1].Name is "a"; want a name that no other signal has`:                                     {{Name: "a", Read: read}, {Name: "a", Read: read}},
 		`Signals[0].Read is nil; want a function that reads the signal`:                                    {{Name: "a"}},
-		`Signals[0].StaleAfter is -1ns; want a positive duration, or zero for the default`:                 {{Name: "a", Read: read, StaleAfter: -1}},
+		`Signals[0].StaleAfter is -1ns; want at least 500ms, two intervals, or zero for the default`:       {{Name: "a", Read: read, StaleAfter: -1}},
 		`Signals is a list of 17; want at most 16`:                                                         make([]Signal, 17),
 		`Signals[0].Name is "a\nb"; want a letter and up to 31 lower-case letters, digits and underscores`: {{Name: "a\nb", Read: read}},
 	} {
@@ -211,7 +211,7 @@ func TestSignalsAreChecked(t *testing.T) {
 
 func TestSteppedReadsItsSignalsItself(t *testing.T) {
 	at := []time.Duration{}
-	s, step, err := NewStepped(Config{Workers: 1, Signals: []Signal{{Name: "a", Read: func(now time.Duration) (float64, error) {
+	s, step, err := NewStepped(Config{Workers: 1, Smoothing: 1, Signals: []Signal{{Name: "a", Read: func(now time.Duration) (float64, error) {
 		at = append(at, now)
 		return 0.9, nil
 	}}}})

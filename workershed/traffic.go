@@ -19,39 +19,62 @@ func (t *traffic) count(tier, slot int) { t[tier][slot].Add(1) }
 
 // demand is how many requests a second each slot would begin if nothing was shed. What is out cannot be measured: its callers
 // send requests over and over that count once, or none since they wait, and other layers might have refused them. It is taken to
-// have changed as the rest has.
+// change as the rest does. While nobody asks, what was known stays.
 type demand struct {
-	rate  [tiers][slots]float64
+	rate  [sheddable][slots]float64
 	begun float64 // in the last step
 	sum   float64 // of the tiers that can be shed
 }
 
+const (
+	// faint is a rate that counts only where there is no other.
+	faint = 1e-9
+	// quiet is a rate below which too little happens to learn from: a request in a minute.
+	quiet = 1. / 60
+	// jump is how much traffic may seem to grow in a step.
+	jump = 10
+)
+
 // update takes what t has counted in the last dt, in which c was out.
-func (d *demand) update(t *traffic, c cut, dt time.Duration) {
-	d.begun, d.sum = 0, 0
+func (d *demand) update(t *traffic, c *cut, dt time.Duration) {
+	d.begun = 0
 	if dt <= 0 {
 		return
 	}
-	alpha := -math.Expm1(-float64(dt) / float64(memory))
-	was, is := 0.0, 0.0
+	var counted [tiers][slots]float64
+	seen, was := 0.0, 0.0 // of what can be shed, and is not
 	for tier := range t {
 		for slot := range t[tier] {
 			n := float64(t[tier][slot].Swap(0))
 			d.begun += n
-			if in := 1 - c.share(tier, slot); in > 0 {
+			if in := 1 - c.share(tier, slot); in > 0 && tier < sheddable {
+				counted[tier][slot] = n / (in * dt.Seconds())
+				seen += n
+				was += d.rate[tier][slot]
+			}
+		}
+	}
+	if seen == 0 && was < quiet {
+		return
+	}
+	alpha := -math.Expm1(-float64(dt) / float64(memory))
+	is := 0.0
+	for tier := range sheddable {
+		for slot := range slots {
+			if c.share(tier, slot) < 1 {
 				rate := &d.rate[tier][slot]
-				was += *rate
-				*rate += alpha * (n/(in*dt.Seconds()) - *rate)
+				*rate += alpha * (counted[tier][slot] - *rate)
 				is += *rate
 			}
 		}
 	}
 	grown := 1.0
 	if was > 0 {
-		grown = is / was
+		grown = min(is/was, jump)
 	}
+	d.sum = 0
 	for tier := range sheddable {
-		for slot := range d.rate[tier] {
+		for slot := range slots {
 			if c.share(tier, slot) == 1 {
 				d.rate[tier][slot] *= grown
 			}
@@ -60,12 +83,7 @@ func (d *demand) update(t *traffic, c cut, dt time.Duration) {
 	}
 }
 
-// weight is the share of all sheddable traffic that is in the slot at a place of the line, from 0 to less than length. Without
-// traffic all slots weigh the same.
-func (d *demand) weight(place, turn int) float64 {
-	w := d.rate[place/slots][(place+turn)%slots]
-	return (w + faint) / (d.sum + faint*length)
+// weight is the share of all sheddable traffic that is in a slot. Without traffic all slots weigh the same.
+func (d *demand) weight(tier, slot int) float64 {
+	return (d.rate[tier][slot] + faint) / (d.sum + faint*sheddable*slots)
 }
-
-// faint is a rate that counts only where there is no other.
-const faint = 1e-9

@@ -20,13 +20,13 @@ func flow(d *demand, c cut, n map[seawall.Tier]uint32, ticks int) {
 				}
 			}
 		}
-		d.update(&t, c, tick)
+		d.update(&t, &c, tick)
 	}
 }
 
 func share(d *demand, tier seawall.Tier) (sum float64) {
 	for slot := range slots {
-		sum += d.weight(tierOf(tier)*slots+slot, 0)
+		sum += d.weight(tierOf(tier), slot)
 	}
 	return sum
 }
@@ -65,7 +65,7 @@ func TestWhatIsOutChangesAsTheRest(t *testing.T) {
 func TestNoTimeNoDemand(t *testing.T) {
 	d := &demand{}
 	flow(d, cut{}, map[seawall.Tier]uint32{seawall.Read: 7}, 10)
-	d.update(&traffic{}, cut{}, 0)
+	d.update(&traffic{}, &cut{}, 0)
 	assert.Zero(t, d.begun)
 	assert.Greater(t, share(d, seawall.Read), 0.99, "what was known is known")
 }

@@ -85,7 +85,12 @@ func (w *watched) run(quit <-chan struct{}) {
 		case <-quit:
 			return
 		case <-w.asked:
-			w.read()
+			select {
+			case <-quit:
+				return
+			default:
+				w.read()
+			}
 		}
 	}
 }
@@ -110,12 +115,15 @@ func (w *watched) call(now time.Duration) (value float64, err error) {
 	return utilization(value)
 }
 
-// latest returns the last reading, or false if the signal is to be left out. It belongs to the sampler.
-func (w *watched) latest(now time.Duration) (float64, bool) {
+// latest returns the last reading, or false if the signal is to be left out. It belongs to the sampler, which has not looked for
+// dt: if that was long, it has not asked either, and a reading that is old is nobody's fault.
+func (w *watched) latest(now, dt time.Duration) (float64, bool) {
 	r := w.last.Load()
 	var err error
 	switch {
 	case r == nil && now-w.began <= w.StaleAfter: // the first reading is under way
+		return 0, false
+	case (r == nil || now-r.at > w.StaleAfter) && dt > w.StaleAfter/2:
 		return 0, false
 	case r == nil || now-r.at > w.StaleAfter:
 		err = errStale

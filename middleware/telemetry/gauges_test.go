@@ -100,7 +100,7 @@ func TestSignalsAreExported(t *testing.T) {
 		return workershed.Signal{Name: name, Read: func(time.Duration) (float64, error) { return value, err }}
 	}
 	w, step, err := workershed.NewStepped(workershed.Config{
-		Workers: 4, Signals: []workershed.Signal{signal("cpu", 0.6, nil), signal("queue", 0.9, because("gone"))}, Logger: discard(),
+		Workers: 4, Smoothing: 1, Signals: []workershed.Signal{signal("cpu", 0.6, nil), signal("queue", 0.9, because("gone"))}, Logger: discard(),
 	})
 	require.NoError(t, err)
 	step(time.Second)

@@ -176,7 +176,7 @@ func TestCapacityFollowsTheModel(t *testing.T) {
 		halved, exact, several = halved+m.halved, exact+m.exact, several+m.several
 	}
 	t.Logf("%d beats: %d with more than is alive, %d exactly as the model, %d with several floors", beats, halved, exact, several)
-	require.Greater(t, halved, beats/20)
+	require.Greater(t, halved, beats/40) // some 5 % of them, by chance
 	require.Greater(t, exact, beats/2)
 	require.Positive(t, several)
 }

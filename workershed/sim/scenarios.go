@@ -19,7 +19,7 @@ func Scenarios() []Scenario {
 		{Name: "slow dependency", For: 16 * m, Load: Always(0.5), Slow: During(overload, 4, 1), Overload: overload, Patience: 6 * time.Second},
 		{Name: "slow dependency, no pool", For: 16 * m, Discipline: Free, Load: Always(0.5), Slow: During(overload, 4, 1), Overload: overload, Patience: 6 * time.Second},
 		{Name: "retry storm", For: 16 * m, Load: During(overload, 1.6, 0.5), Overload: overload, Retry: storm},
-		{Name: "polite retries", For: 16 * m, Load: During(overload, 1.6, 0.5), Overload: overload, Retry: Retry{Times: 2, After: time.Second, Doubling: true, Obedient: true}},
+		{Name: "polite retries", For: 16 * m, Load: During(overload, 1.6, 0.5), Overload: overload, Retry: Retry{Times: 1, After: time.Second, Doubling: true, Obedient: true}},
 		{Name: ImpatientClients, For: 16 * m, Load: During(overload, 1.6, 0.5), Overload: overload, Retry: Retry{Times: 3, After: 100 * time.Millisecond, Impatient: true}},
 		{Name: "diurnal ramp", For: 40 * m, Load: Wave(0.2, 1.4, 40*m), Overload: day},
 		{Name: "flapping", For: 16 * m, Load: Within(overload, Square(0.6, 1, 20*time.Second), 0.5), Overload: overload},
