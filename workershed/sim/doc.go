@@ -10,7 +10,7 @@
 // # What is played
 //
 // Calls arrive by a Poisson process, whatever becomes of those before (an open loop), from callers of four tiers. A call is a
-// request, and if that is refused perhaps further ones. What is admitted is worked on by Workers at a time, for an exponential time;
+// request, and if that is refused perhaps further ones. What is admitted is worked on by Workers at a time, for an exponential time unless Scenario.Work says otherwise;
 // what exceeds them waits in line, or shares the processor, or runs as well, see [Discipline]. Clients have a patience; what they
 // give up on is worked on all the same. A [Scenario] says how load, work and workers change.
 //
@@ -31,8 +31,12 @@
 // [ImpatientClients] shows how far off that is. Refusals that were not made cannot cause repetitions, on the other hand, so what
 // enforcement refuses may be a few percent more where clients repeat what was refused.
 //
+// It also has to learn from few requests how long one takes that does not wait. With exponential or regular work that is enough; where one
+// request in a hundred takes a hundred times as long as the median (LongTail(2)), log-only may tell half as much again as enforcement refuses, at a
+// load near what the service can take more than that. Where requests share the processor and all take as long (Share and
+// Regular), it tells up to 14 percent of the calls of an overload too much, since an ever longer line lowers what ends per second.
+//
 // # Limits
 //
-// There is one process, one shedder and no network. Work is exponential, which is more irregular than most services.
-// Callers keep to their tier.
+// There is one process, one shedder and no network. Callers keep to their tier.
 package sim

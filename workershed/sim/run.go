@@ -156,7 +156,7 @@ func (w *world) newCall() *call {
 	return &call{
 		request: seawall.Request{Key: w.keys[tier][caller], Tier: seawall.TestMode + seawall.Tier(tier)},
 		caller:  caller,
-		work:    time.Duration(w.arrivals.ExpFloat64() * float64(w.Service)),
+		work:    time.Duration(w.Work(w.arrivals) * float64(w.Service)),
 		began:   w.now,
 	}
 }

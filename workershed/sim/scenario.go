@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"time"
 )
 
@@ -15,8 +16,10 @@ type Scenario struct {
 
 	// Workers is how many requests the service can work on at once; zero is 40.
 	Workers int
-	// Service is how long a request is worked on, in the mean of an exponential distribution; zero is 200 ms.
+	// Service is how long a request is worked on, in the mean; zero is 200 ms.
 	Service time.Duration
+	// Work is how the time of requests is spread around that; nil is Exponential.
+	Work Work
 	// Discipline is what happens to requests beyond Workers; the zero value has them wait in line.
 	Discipline Discipline
 	// Slow is a factor on Service for requests that begin at a time; nil is 1.
@@ -46,6 +49,20 @@ type Scenario struct {
 
 	// Seed makes another run of the same scenario.
 	Seed uint64
+}
+
+// Work draws the time of a request as a multiple of the mean.
+type Work func(*rand.Rand) float64
+
+// Exponential has many short requests and some long ones.
+func Exponential(r *rand.Rand) float64 { return r.ExpFloat64() }
+
+// Regular has all requests take as long.
+func Regular(*rand.Rand) float64 { return 1 }
+
+// LongTail has few requests that take very long: a lognormal distribution, in which sigma 1.5 has 1 % take 10 times the mean or more.
+func LongTail(sigma float64) Work {
+	return func(r *rand.Rand) float64 { return math.Exp(sigma*r.NormFloat64() - sigma*sigma/2) }
 }
 
 // Retry is how clients repeat a call. The zero value never does.
@@ -134,6 +151,9 @@ func (s Scenario) resolve() (Scenario, error) {
 	}
 	if s.Mix == [4]float64{} {
 		s.Mix = [4]float64{0.1, 0.5, 0.2, 0.2}
+	}
+	if s.Work == nil {
+		s.Work = Exponential
 	}
 	for _, c := range []struct {
 		curve *Curve

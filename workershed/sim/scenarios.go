@@ -27,6 +27,8 @@ func Scenarios() []Scenario {
 		{Name: "all critical", For: 16 * m, Load: During(overload, 1.2, 0.5), Overload: overload, Mix: [4]float64{0, 0, 0, 1}},
 		{Name: "nothing sheddable", For: 16 * m, Load: During(overload, 3, 0.5), Overload: overload, Mix: [4]float64{0, 0, 0, 1}},
 		{Name: "shared CPU", For: 16 * m, Discipline: Share, Load: During(overload, 3, 0.5), Overload: overload},
+		{Name: "regular work", For: 16 * m, Load: During(overload, 1.5, 0.5), Overload: overload, Work: Regular},
+		{Name: "long tail", For: 16 * m, Load: During(overload, 1.5, 0.5), Overload: overload, Work: LongTail(1)},
 		{Name: "skewed callers", For: 16 * m, Load: During(overload, 2, 0.5), Overload: overload, Skew: 1.2},
 	}
 }

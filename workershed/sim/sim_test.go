@@ -203,5 +203,5 @@ func Example() {
 	}
 	// Output:
 	// none: 1 % of the critical calls in time, 0 % of all refused
-	// defaults: 100 % of the critical calls in time, 46 % of all refused
+	// defaults: 100 % of the critical calls in time, 45 % of all refused
 }
