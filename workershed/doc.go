@@ -57,7 +57,7 @@
 // sense is left out, which is logged once and seen in [Shedder.Signals]: it is never a reason to shed.
 //
 // Workers has no default, since what a process can serve at once depends on what it does. [Shedder.SuggestedWorkers] tells what was
-// seen.
+// seen. With fewer than about eight, the hard cap is met by chance also where the load is half of what the process can take.
 //
 // # Whose turn it is
 //
@@ -68,8 +68,9 @@
 // out for p × Rotate and then in for the rest, and never out for longer than Rotate as long as some of the tier is in.
 //
 // Callers change sides when the level moves, when it is their turn, and when the traffic has shifted by more than two percent. A slot
-// that has 5 % of the traffic by itself is shed in part, by requests, or the level would be missed by too much. Where nobody
-// is known, as at a start, all slots count the same.
+// that has 5 % of the traffic by itself is shed in part, by requests: in or out it would miss the level, and have those beside it
+// out nearly always. Where nobody is known, as at a start, all slots count the same. A load that comes and goes as often as the circle
+// turns meets the same callers each time: set Rotate to something else then.
 //
 // Turns are counted on the monotonic clock from the shedder's start, so a caller is in or out per process. Requests with the zero
 // [seawall.Key] are nobody's and are spread evenly over all slots.
@@ -94,7 +95,10 @@
 // are idle, finds out how many end per second, and takes as many of the waiting ones for done as enforcement would have served. What
 // log-only would refuse is then what enforcement refuses, within five percent of all calls in every scenario of package sim but
 // one: clients that ask again when they have given up on an answer are more in log-only mode, where the service drowns, than under
-// enforcement, where it does not.
+// enforcement, where it does not. Signals count by the share of the work that is left for kept requests.
+//
+// Where some callers are enforced and others in log-only mode, all are decided about as if all were enforced. Once all are enforced, a backlog
+// that log-only has left is what it is, requests in flight: switch when an overload has ended.
 //
 // # Invariants
 //

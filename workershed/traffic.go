@@ -31,8 +31,6 @@ const (
 	faint = 1e-9
 	// quiet is a rate below which too little happens to learn from: a request in a minute.
 	quiet = 1. / 60
-	// jump is how much traffic may seem to grow in a step.
-	jump = 10
 )
 
 // update takes what t has counted in the last dt, in which c was out.
@@ -69,8 +67,8 @@ func (d *demand) update(t *traffic, c *cut, dt time.Duration) {
 		}
 	}
 	grown := 1.0
-	if was > 0 {
-		grown = min(is/was, jump)
+	if was > quiet/10 {
+		grown = is / was
 	}
 	d.sum = 0
 	for tier := range sheddable {

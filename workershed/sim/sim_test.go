@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -81,6 +82,8 @@ func TestTheSameScenarioGivesTheSameResult(t *testing.T) {
 	assert.Equal(t, first, play(1))
 	assert.NotEqual(t, first, play(2))
 	assert.Positive(t, first.Denied())
+	assert.Positive(t, first.Back)
+	assert.Positive(t, first.Queued)
 }
 
 func TestRetries(t *testing.T) {
@@ -104,6 +107,37 @@ func TestRetries(t *testing.T) {
 	assert.Less(t, impatient.Answered, once.Calls/100)
 }
 
+func TestObedientClientsWait(t *testing.T) {
+	t.Parallel()
+	for obedient, early := range map[bool]bool{true: false, false: true} {
+		r := run(t, sim.Scenario{
+			For: 5 * time.Second, Load: sim.During(sim.Span{To: 900 * time.Millisecond}, 1, 0), Mix: [4]float64{0, 1, 0, 0},
+			Retry: sim.Retry{Times: 1, After: time.Millisecond, Obedient: obedient},
+		}, sim.BangBang(40, 0))
+		require.Equal(t, 2*r.Tiers[1].Calls, r.Tiers[1].Attempts)
+		assert.Equal(t, early, r.Seconds[0].Tiers[1].Attempts > r.Tiers[1].Calls)
+		if obedient {
+			late := 0
+			for _, s := range r.Seconds[2:] {
+				late += s.Tiers[1].Attempts
+			}
+			assert.Positive(t, late, "up to twice as long")
+		}
+	}
+}
+
+func TestWorkHasItsMean(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 1))
+	for name, work := range map[string]sim.Work{"exponential": sim.Exponential, "regular": sim.Regular, "tail": sim.LongTail(1)} {
+		sum := 0.0
+		for range 200_000 {
+			sum += work(r)
+		}
+		assert.InDelta(t, 1, sum/200_000, 0.02, name)
+	}
+}
+
 func TestCancelledRequestsLeaveTheLine(t *testing.T) {
 	t.Parallel()
 	sc := sim.Scenario{For: time.Minute, Load: sim.Always(3)}
@@ -112,6 +146,8 @@ func TestCancelledRequestsLeaveTheLine(t *testing.T) {
 	off := run(t, sc, sim.None())
 	last := func(r *sim.Result) int { return r.Seconds[59].Queued }
 	assert.Greater(t, last(on), 15_000, "two thirds of a minute's calls")
+	assert.Greater(t, on.Queued, 50*time.Second)
+	assert.EqualValues(t, -1, on.Drained)
 	assert.Less(t, last(off), 1500, "of two seconds' calls")
 }
 

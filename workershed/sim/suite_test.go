@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/workershed"
 	"github.com/seawall-go/seawall/workershed/sim"
 )
 
@@ -63,6 +65,24 @@ func TestEveryScenario(t *testing.T) {
 var slowQueues = map[string]string{
 	"half lost":    "in the dead zone, 0.7 of the workers that are configured, is a queue for the half that is left",
 	"diurnal ramp": "the load grows slowly, and no shedder lets a queue become long",
+}
+
+// TestNobodyIsOutForHours has a mild overload go on for two hours, of callers that send much and little.
+func TestNobodyIsOutForHours(t *testing.T) {
+	if raceEnabled {
+		t.Skip("too long under the race detector: make test runs this without it")
+	}
+	t.Parallel()
+	all := sim.Span{To: 2 * time.Hour}
+	sc := sim.Scenario{For: 2 * time.Hour, Load: sim.Always(1.3), Overload: all, Skew: 0.7}
+	s, err := sim.Worker("worker", workershed.Config{Workers: 40}, seawall.Enforce)
+	require.NoError(t, err)
+	r, err := sim.Run(sc, s)
+	require.NoError(t, err)
+	t.Logf("the longest that a caller was out: %v", r.LongestOut)
+	assert.Greater(t, r.LongestOut, 3*time.Minute)
+	assert.Less(t, r.LongestOut, 15*time.Minute, "ten, and until it asks again")
+	assert.LessOrEqual(t, r.Reversals, 2)
 }
 
 // judge asserts what is promised of the defaults.
