@@ -3,6 +3,7 @@ package workershed
 import (
 	"errors"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,8 +200,8 @@ func TestLogOnlyDoesNotWindUpBySignals(t *testing.T) {
 func TestASignalThatWasNeverReadIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		calls := 0
-		s, _ := busy(t, Config{Signals: []Signal{{Name: "stuck", Read: func(time.Duration) (float64, error) { calls++; <-hang; return 1, nil }}}})
+		var calls atomic.Int64
+		s, _ := busy(t, Config{Signals: []Signal{{Name: "stuck", Read: func(time.Duration) (float64, error) { calls.Add(1); <-hang; return 1, nil }}}})
 		time.Sleep(time.Second)
 		assert.ErrorIs(t, s.Signals()[0].Err, errUnread)
 		time.Sleep(2 * time.Second)
@@ -208,7 +209,7 @@ func TestASignalThatWasNeverReadIsLeftOut(t *testing.T) {
 		require.NoError(t, s.Close())
 		close(hang)
 		time.Sleep(time.Second)
-		assert.Equal(t, 1, calls, "nothing is read after Close")
+		assert.EqualValues(t, 1, calls.Load(), "nothing is read after Close")
 	})
 }
 

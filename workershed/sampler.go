@@ -52,7 +52,7 @@ func (p *sampler) sample(now time.Duration) {
 		}
 	}
 	if dt > 0 {
-		p.pressure += -math.Expm1(-float64(dt)/float64(p.smoothing)) * (u - p.pressure)
+		p.pressure += replaced(dt, p.smoothing) * (u - p.pressure)
 	}
 	before, outs := p.controller.level, s.outs.Load()
 	if before == 0 {

@@ -52,7 +52,7 @@ const (
 	// longer is how many times as long as prompt requests others must take to be waiting, and muchLonger if only few prompt
 	// ones are known.
 	longer, muchLonger = 1.1, 2
-	// growing is the share of those that begin of which fewer end when the line gets longer.
+	// growing is the share of those that begin of which fewer end where the line gets longer.
 	growing = 0.9
 )
 
@@ -64,44 +64,55 @@ func (s *shadow) step(now census, workers int64, begun float64, dt time.Duration
 	if dt <= 0 {
 		return nil
 	}
-	sec := dt.Seconds()
-	kept := begun
-	begun += float64(now.sparedBegun - was.sparedBegun)
-	ends := begun - float64(now.kept+now.spared-was.kept-was.spared)
 	inFlight := mean(was.kept+was.spared, now.kept+now.spared)
-	keep := math.Exp(-float64(dt) / float64(recent))
+	s.learn(was, now, begun, dt, inFlight <= float64(workers))
+	if s.since > recent || now.spared+now.phantoms == 0 || inFlight <= float64(workers) {
+		return nil
+	}
+	return s.saturation(float64(workers))
+}
+
+// learn averages over what was seen in dt. idle tells that not all workers were busy.
+func (s *shadow) learn(was, now census, kept float64, dt time.Duration, idle bool) {
+	begun := kept + float64(now.sparedBegun-was.sparedBegun)
+	keep := 1 - replaced(dt, recent)
 	s.begun = keep*s.begun + begun
 	s.keptBegun = keep*s.keptBegun + kept
-	s.all.time = keep*s.all.time + inFlight*sec
-	s.all.ends = keep*s.all.ends + ends
-	s.lasted = keep*s.lasted + sec
+	s.all.time = keep*s.all.time + mean(was.kept+was.spared, now.kept+now.spared)*dt.Seconds()
+	s.all.ends = keep*s.all.ends + begun - float64(now.kept+now.spared-was.kept-was.spared)
+	s.lasted = keep*s.lasted + dt.Seconds()
 
-	prompt := mean(was.prompt, now.prompt)
-	promptEnds := float64(now.promptBegun-was.promptBegun) - float64(now.prompt-was.prompt)
-	if inFlight <= float64(workers) {
-		s.long.add(prompt*sec, promptEnds, longPrompt)
-	}
-	s.short.add(prompt*sec, promptEnds, lastPrompt)
-
-	service := s.long.mean()
-	atMost := longer * service
-	if few := s.short.mean(); few > slower*service {
-		service = few
-		if s.all.ends > growing*s.begun { // else more and more wait, and the few that are left of the prompt ones are the longest
-			atMost = muchLonger * few
-		}
+	time := mean(was.prompt, now.prompt) * dt.Seconds()
+	ends := float64(now.promptBegun-was.promptBegun) - float64(now.prompt-was.prompt)
+	s.short.add(time, ends, lastPrompt)
+	if idle {
+		s.long.add(time, ends, longPrompt)
 	}
 	if s.since += dt; now.logOnly != was.logOnly {
 		s.since = 0
 	}
-	if service == 0 || s.since > recent || now.spared+now.phantoms == 0 || inFlight <= float64(workers) || s.all.time <= atMost*max(s.all.ends, s.begun) {
+}
+
+// saturation is nil if requests take no longer than those that do not wait. More than workers are in flight.
+func (s *shadow) saturation(workers float64) *saturation {
+	service := s.long.mean()
+	atMost := longer * service
+	grows := s.all.ends < growing*s.begun
+	if few := s.short.mean(); few > slower*service {
+		service = few
+		if !grows { // else the few that are left of the prompt ones are the longest
+			atMost = muchLonger * few
+		}
+	}
+	if service == 0 || s.all.time <= atMost*max(s.all.ends, s.begun) {
 		return nil
 	}
 	rate, share := s.all.ends/s.lasted, 1.0
-	if most := float64(workers) / min(s.long.mean(), service); rate > longer*most && s.all.ends < 1.1*s.begun {
-		share = most / rate // the queue does not get shorter, so the others have ended because their clients have given up
+	shrinks := s.begun < growing*s.all.ends
+	if most := workers / min(s.long.mean(), service); rate > longer*most && !shrinks {
+		share = most / rate // the others have ended because their clients have given up
 	}
-	return &saturation{needed: min(max(1, rate*share*service), float64(workers)), share: share}
+	return &saturation{needed: min(max(1, rate*share*service), workers), share: share}
 }
 
 // service is how long a request takes that does not wait; 0 if that is not known.
@@ -166,7 +177,7 @@ func (s *Shedder) settle(p *shadow, dt time.Duration) {
 		return
 	}
 	service := p.service()
-	end := int64(math.Ceil(float64(n) * -math.Expm1(-float64(dt)/float64(max(service, dt)))))
+	end := int64(math.Ceil(float64(n) * replaced(dt, max(service, dt))))
 	for range max(end, n-s.kept.load()) {
 		s.phantoms.leave()
 	}

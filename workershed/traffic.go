@@ -55,7 +55,7 @@ func (d *demand) update(t *traffic, c *cut, dt time.Duration) {
 	if seen == 0 && was < quiet {
 		return
 	}
-	alpha := -math.Expm1(-float64(dt) / float64(memory))
+	alpha := replaced(dt, memory)
 	is := 0.0
 	for tier := range sheddable {
 		for slot := range slots {
@@ -79,6 +79,11 @@ func (d *demand) update(t *traffic, c *cut, dt time.Duration) {
 			d.sum += d.rate[tier][slot]
 		}
 	}
+}
+
+// replaced is the share of an exponential average that is replaced in dt, at a time constant.
+func replaced(dt, constant time.Duration) float64 {
+	return -math.Expm1(-float64(dt) / float64(constant))
 }
 
 // weight is the share of all sheddable traffic that is in a slot. Without traffic all slots weigh the same.

@@ -95,24 +95,19 @@ func (w *watched) run(quit <-chan struct{}) {
 	}
 }
 
+// read makes a panic an error.
 func (w *watched) read() {
-	at := w.clock()
-	value, err := w.call(at)
-	w.last.Store(&reading{at, value, err})
-}
-
-// call makes a panic an error.
-func (w *watched) call(now time.Duration) (value float64, err error) {
+	r := &reading{}
 	defer func() {
 		if p := recover(); p != nil {
-			value, err = 0, fmt.Errorf("panic: %.200v", p)
+			r.value, r.err = 0, fmt.Errorf("panic: %.200v", p)
 		}
+		w.last.Store(r)
 	}()
-	value, err = w.Read(now)
-	if err != nil {
-		return 0, err
+	r.at = w.clock()
+	if r.value, r.err = w.Read(r.at); r.err == nil {
+		r.value, r.err = utilization(r.value)
 	}
-	return utilization(value)
 }
 
 // latest returns the last reading, or false if the signal is to be left out. It belongs to the sampler, which has not looked for
@@ -148,7 +143,7 @@ func (w *watched) leaveOut(now time.Duration, err error) {
 		return
 	}
 	w.told, w.toldAt = true, max(now, 1)
-	w.report(slog.LevelWarn, "seawall: worker signal is left out", "error", err.Error(), "do", "nothing is shed because of it; the other measures stay in force")
+	w.report(slog.LevelWarn, "seawall: worker signal is left out", "error", fmt.Sprintf("%.300s", err), "do", "nothing is shed because of it; the other measures stay in force")
 }
 
 // report has something logged, unless too much is waiting for that.

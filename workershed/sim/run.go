@@ -91,8 +91,19 @@ func newWorld(sc Scenario, subject Subject) *world {
 	return w
 }
 
-// never is later than everything.
-const never = math.MaxInt64
+// never is later than everything, and forever longer than every run.
+const (
+	never   = math.MaxInt64
+	forever = 1000 * time.Hour
+)
+
+// duration makes a time of nanoseconds that a curve or a distribution may have made anything of.
+func duration(ns float64) time.Duration {
+	if !(ns > 0) { // NaN is not
+		return 0
+	}
+	return time.Duration(min(ns, float64(forever)))
+}
 
 func (w *world) run() {
 	for w.now < 2*w.For {
@@ -156,7 +167,7 @@ func (w *world) newCall() *call {
 	return &call{
 		request: seawall.Request{Key: w.keys[tier][caller], Tier: seawall.TestMode + seawall.Tier(tier)},
 		caller:  caller,
-		work:    time.Duration(w.Work(w.arrivals) * float64(w.Service)),
+		work:    duration(w.Work(w.arrivals) * float64(w.Service)),
 		began:   w.now,
 	}
 }
@@ -223,6 +234,6 @@ func (w *world) repeat(c *call, retryAfter time.Duration) {
 	if w.Retry.Obedient {
 		wait = max(wait, float64(retryAfter)*(1+w.clients.Float64()))
 	}
-	c.due = w.now + time.Duration(wait)
+	c.due = w.now + duration(wait)
 	heap.Push(&w.repeats, c)
 }

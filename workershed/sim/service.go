@@ -80,7 +80,7 @@ func (s *service) begin(j *job) {
 	if s.discipline == Share {
 		since = s.progress
 	}
-	j.end = since + time.Duration(float64(j.work)*s.slow(s.at))
+	j.end = since + duration(float64(j.work)*s.slow(s.at))
 	s.count++
 	j.order = s.count
 	heap.Push(&s.running, j)

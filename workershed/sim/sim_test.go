@@ -211,6 +211,19 @@ func TestALoadThatIsNoNumberIsNoLoad(t *testing.T) {
 	}
 }
 
+// TestNonsenseEnds: curves and distributions are the user's.
+func TestNonsenseEnds(t *testing.T) {
+	t.Parallel()
+	for _, v := range []float64{math.NaN(), -5, math.Inf(1), math.Inf(-1), 1e300} {
+		for _, d := range []sim.Discipline{sim.Line, sim.Share, sim.Free} {
+			run(t, sim.Scenario{
+				For: 20 * time.Second, Discipline: d, Slow: sim.Always(v), Left: sim.Always(v), Work: func(*rand.Rand) float64 { return v },
+				Retry: sim.Retry{Times: 100, After: time.Hour, Doubling: true, Impatient: true},
+			}, worker(t, workershed.Config{Workers: 40}, seawall.Enforce))
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
