@@ -100,7 +100,10 @@ func (w *watched) read() {
 	r := &reading{}
 	defer func() {
 		if p := recover(); p != nil {
-			r.value, r.err = 0, fmt.Errorf("panic: %.200v", p)
+			r.err = fmt.Errorf("panic: %.200v", p)
+		}
+		if r.err != nil {
+			r.value = 0
 		}
 		w.last.Store(r)
 	}()
