@@ -125,6 +125,8 @@ func serialOn(t *testing.T, server *redistest.Server, stack func(i int) *seawall
 	for i := range 100 { // warm
 		ask(i)
 	}
+	c := admin(t, server)
+	require.Less(t, until(func() bool { return leases(t, c) == 0 }), soon, "what warming up has left over, if waits ran out")
 	ranOut := func() (fallbacks, releases int) {
 		for _, o := range seen {
 			f, r := o.ranOut()
@@ -136,7 +138,6 @@ func serialOn(t *testing.T, server *redistest.Server, stack func(i int) *seawall
 	s := &serial{}
 	s.run(n, 1, ask, ranOut)
 	t.Logf("before: %d decisions, %d releases ran out", f, r)
-	c := admin(t, server)
 	assert.Less(t, until(func() bool { return leases(t, c) == 0 }), soon, "nothing is left")
 	return s
 }
@@ -161,6 +162,7 @@ func TestOneSlotIsEnoughOverHTTP(t *testing.T) {
 	for i := range 200 {
 		ask(i)
 	}
+	require.Less(t, until(func() bool { return leasesOf(t, c, "payments") == 0 }), soon, "what warming up has left over, if waits ran out")
 	ranOut := func() (fallbacks, releases int) {
 		for _, p := range two {
 			f := int(p.metric(t, "seawall_fallback_total", `layer="concurrency"`))
