@@ -2,12 +2,10 @@ package abuse
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,20 +18,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall/internal/command"
 	"github.com/seawall-go/seawall/internal/redistest"
 )
 
 // build builds the command once, into the folder that TestMain removes.
 var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binaries, "payments")
-	cmd := exec.Command("go", "build", "-o", path, "./examples/payments")
-	cmd.Dir = filepath.Join("..", "..")
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, err
+	return filepath.Join(binaries, "payments"), command.Build(binaries, "./examples/payments")
 })
 
 // api is a process of the payments command.
@@ -41,27 +32,9 @@ type api struct {
 	addr   string
 	client *http.Client
 	redis  *redis.Client // nil on memory
-	log    logged
+	log    command.Log
 	proc   *redistest.Process
 	ended  sync.Once
-}
-
-// logged is what a process has written to its log.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // onBothStores runs a test on memory and on a real Redis, which is nil on memory.

@@ -3,9 +3,7 @@ package clients
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall/internal/command"
 	"github.com/seawall-go/seawall/internal/redistest"
 )
 
@@ -23,15 +22,7 @@ const top = "../.."
 
 // buildPayments builds the example once, into the folder that TestMain removes.
 var buildPayments = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binaries, "payments")
-	cmd := exec.Command("go", "build", "-o", path, "./examples/payments")
-	cmd.Dir = top
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, err
+	return filepath.Join(binaries, "payments"), command.Build(binaries, "./examples/payments")
 })
 
 // payments is a process of the payments example.

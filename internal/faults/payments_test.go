@@ -2,12 +2,10 @@ package faults
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -20,21 +18,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall/internal/command"
 	"github.com/seawall-go/seawall/internal/openloop"
 	"github.com/seawall-go/seawall/internal/redistest"
 )
 
 // buildPayments builds the example once, into the folder that TestMain removes.
 var buildPayments = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binaries, "payments")
-	cmd := exec.Command("go", "build", "-o", path, "./examples/payments")
-	cmd.Dir = filepath.Join("..", "..")
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, err
+	return filepath.Join(binaries, "payments"), command.Build(binaries, "./examples/payments")
 })
 
 // payments is a process of the payments example.
@@ -42,25 +33,7 @@ type payments struct {
 	*redistest.Process
 	url    string
 	client *http.Client
-	log    logged
-}
-
-// logged is what a process has written to its log.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+	log    command.Log
 }
 
 // startPayments starts the example on a free port, and returns once it listens.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall/internal/command"
 	"github.com/seawall-go/seawall/internal/redistest"
 )
 
@@ -29,15 +30,7 @@ const (
 
 // build builds the command once, without the race detector, into the folder that TestMain removes.
 var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binaries, "payments")
-	cmd := exec.Command("go", "build", "-o", path, "./examples/payments")
-	cmd.Dir = filepath.Join("..", "..")
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, err
+	return filepath.Join(binaries, "payments"), command.Build(binaries, "./examples/payments")
 })
 
 // payments is a process of the command.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall/internal/command"
 	"github.com/seawall-go/seawall/internal/redistest"
 )
 
@@ -27,15 +27,7 @@ const top = "../.."
 const secret = "the playbook's callers have these ids"
 
 // build builds the examples once, into the folder that TestMain removes.
-var build = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-o", binaries, "./examples/payments", "./examples/report")
-	cmd.Dir = top
-	cmd.Env = append(os.Environ(), "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
-	}
-	return nil
-})
+var build = sync.OnceValue(func() error { return command.Build(binaries, "./examples/payments", "./examples/report") })
 
 // instance is a process of the payments example.
 type instance struct {

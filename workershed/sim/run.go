@@ -31,7 +31,6 @@ type call struct {
 	began    time.Duration
 	due      time.Duration // when it is repeated
 	attempts int
-	answered bool
 }
 
 // attempt is one request of a call.
@@ -199,10 +198,7 @@ func (w *world) finish(j *job) {
 		return // nobody waits for it
 	}
 	a.ended = true
-	if !a.call.answered {
-		a.call.answered = true
-		w.measure.answered(w.now, a)
-	}
+	w.measure.answered(w.now, a)
 }
 
 func (w *world) giveUp(j *job) {
