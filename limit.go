@@ -36,6 +36,7 @@ const maxName, maxLayer = 32, 15
 type Limit struct {
 	layer, policy string
 	name          string
+	hash          uint64 // of name
 	onFailure     Failure
 }
 
@@ -54,7 +55,7 @@ func NewLimit(layer, policy string, onFailure Failure) (*Limit, error) {
 	if onFailure > FailClosed {
 		return nil, fmt.Errorf("seawall: policy %q: OnFailure is %d; want FailLocal, FailOpen or FailClosed", policy, onFailure)
 	}
-	return &Limit{layer: layer, policy: policy, name: layer + ":" + policy, onFailure: onFailure}, nil
+	return &Limit{layer: layer, policy: policy, name: layer + ":" + policy, hash: hash64(layer + ":" + policy), onFailure: onFailure}, nil
 }
 
 // Layer returns the layer's name.
@@ -65,6 +66,9 @@ func (l *Limit) Policy() string { return l.policy }
 
 // Name returns "layer:policy", unique within a namespace of a store.
 func (l *Limit) Name() string { return l.name }
+
+// Hash returns 64 well-mixed bits of the name, the same in every process.
+func (l *Limit) Hash() uint64 { return l.hash }
 
 // OnFailure says what becomes of the limit's checks when the store cannot be asked.
 func (l *Limit) OnFailure() Failure { return l.onFailure }

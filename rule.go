@@ -39,8 +39,24 @@ type Holder interface {
 	TTL() time.Duration
 	// Release removes the lease with the given id, if it is there.
 	Release(s *State, id uint64)
-	// Renew makes the lease, which a check of that cost took, last TTL from env.Now, also if it was lost.
-	Renew(s *State, env Env, id uint64, cost int64)
+	// Renew makes those leases of the state last from env.Now for the TTL that they were taken for that have not been renewed
+	// for a third of it, and returns when there will be such again.
+	Renew(s *State, env Env) (next int64)
+	// Lapse has all leases of the state expired, until they are due to be renewed.
+	Lapse(s *State)
+	// Held returns how many slots the leases of the state take at env.Now.
+	Held(s *State, env Env) int64
+}
+
+// Stepper is a Rule whose state is State.Word alone, so that a store in memory can decide without a lock: it takes the
+// word, and puts back what becomes of it if nobody else has changed it meanwhile. The least two numbers are no words.
+// Its values can be compared.
+type Stepper interface {
+	Rule
+	// Step is Check, and what Commit would make of the word then. unspent is what Check leaves of it.
+	Step(word, now int64, c *Check) (unspent, spent int64, ok bool)
+	// Tell fills in the zero res with the Result about what Check sees of the word; what is admitted is committed.
+	Tell(res *Result, word, now int64, ok bool, c *Check)
 }
 
 // Refunder is a Rule whose commits can be taken back, as if they had never been.
@@ -126,8 +142,8 @@ type Check struct {
 	Advisory bool
 	// CountOnly checks always admit.
 	CountOnly bool
-	// ID identifies what the check commits: a Holder's lease, an entry of a log. Apply sets it, unless it is
-	// set already, to a number that the store does not know.
+	// ID identifies what the check commits, where that is more than a number: a Holder's lease, an entry of a log. There
+	// Apply sets it, unless it is set already, to a number that the store does not know.
 	ID uint64
 	// Op is what the check does; zero is Spend.
 	Op Op

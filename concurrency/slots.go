@@ -90,17 +90,23 @@ func (s *Slots) Check(st *seawall.State, env seawall.Env, c *seawall.Check) (sea
 
 // Commit implements seawall.Rule.
 func (s *Slots) Commit(st *seawall.State, env seawall.Env, c *seawall.Check) {
-	s.Renew(st, env, c.ID, c.Cost)
-}
-
-// Renew implements seawall.Holder.
-func (s *Slots) Renew(st *seawall.State, env seawall.Env, id uint64, cost int64) {
 	t, _ := st.More.(*taken)
 	if t == nil {
 		t = &taken{leases: map[uint64]lease{}, soonest: math.MaxInt64}
 		st.More = t
 	}
-	t.put(id, lease{env.Now/int64(time.Millisecond) + s.ttl.Milliseconds(), s.takes(cost)})
+	l := lease{slots: s.takes(c.Cost), ttl: s.ttl}
+	l.last(env.Now)
+	t.put(c.ID, l)
+}
+
+// Renew implements seawall.Holder.
+func (s *Slots) Renew(st *seawall.State, env seawall.Env) (next int64) {
+	t, _ := st.More.(*taken)
+	if t == nil {
+		return math.MaxInt64
+	}
+	return t.renew(env.Now)
 }
 
 // Release implements seawall.Holder.
@@ -110,16 +116,18 @@ func (s *Slots) Release(st *seawall.State, id uint64) {
 	}
 }
 
-// Idle implements seawall.Rule.
-func (s *Slots) Idle(st *seawall.State, now int64) bool {
+// Lapse implements seawall.Holder.
+func (s *Slots) Lapse(st *seawall.State) {
+	if t, _ := st.More.(*taken); t != nil {
+		t.cut(math.MinInt64)
+	}
+}
+
+// Idle implements seawall.Rule. What has expired may be renewed yet, so leases are kept until they are released: who holds
+// state in memory is who holds the leases.
+func (s *Slots) Idle(st *seawall.State, _ int64) bool {
 	t, _ := st.More.(*taken)
-	if t == nil {
-		return true
-	}
-	if ms := now / int64(time.Millisecond); t.soonest <= ms {
-		t.prune(ms)
-	}
-	return len(t.leases) == 0
+	return t == nil || len(t.leases) == 0
 }
 
 // Result implements seawall.Rule.

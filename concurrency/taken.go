@@ -15,21 +15,48 @@ type taken struct {
 	line    map[uint64]waiter
 }
 
-// lease is when a lease expires, in milliseconds of the store's clock, and how many slots it takes.
-type lease struct{ expiry, slots int64 }
+// lease is one that somebody in this process holds.
+type lease struct {
+	slots  int64         // that it takes
+	ttl    time.Duration // that it was taken for
+	expiry int64         // in milliseconds of the store's clock
+	due    int64         // when it is to be renewed, in nanoseconds
+}
 
-// put takes a lease, or renews it.
+// last makes the lease last from now on, in nanoseconds.
+func (l *lease) last(now int64) {
+	l.expiry, l.due = now/int64(time.Millisecond)+l.ttl.Milliseconds(), now+int64(l.ttl/3)
+}
+
+// put takes a lease, for as many slots as before if it is there already.
 func (t *taken) put(id uint64, l lease) {
-	t.drop(id)
+	before := len(t.leases)
 	t.leases[id] = l
-	t.slots += l.slots
+	if len(t.leases) > before {
+		t.slots += l.slots
+	}
 	t.soonest = min(t.soonest, l.expiry)
 }
 
 // drop forgets a lease, if it is there.
 func (t *taken) drop(id uint64) {
-	t.slots -= t.leases[id].slots
-	delete(t.leases, id)
+	if l, ok := t.leases[id]; ok {
+		t.slots -= l.slots
+		delete(t.leases, id)
+	}
+}
+
+// renew renews those that are due at now, and returns when others will be.
+func (t *taken) renew(now int64) (next int64) {
+	next, t.soonest = math.MaxInt64, math.MaxInt64
+	for id, l := range t.leases {
+		if l.due <= now {
+			l.last(now)
+			t.leases[id] = l
+		}
+		next, t.soonest = min(next, l.due), min(t.soonest, l.expiry)
+	}
+	return next
 }
 
 // count returns how many leases have not expired at ms, and how many slots they take.
@@ -46,27 +73,16 @@ func (t *taken) count(ms int64) (leases, slots int64) {
 	return leases, slots
 }
 
-// cut makes no lease expire after the given time: one that would stems from before the clock stepped back.
+// cut has no lease expire after the given time: one that would stems from before the clock stepped back.
 func (t *taken) cut(ms int64) {
 	for id, l := range t.leases {
-		t.leases[id] = lease{min(l.expiry, ms), l.slots}
+		l.expiry = min(l.expiry, ms)
+		t.leases[id] = l
 	}
 	t.soonest = min(t.soonest, ms)
 }
 
-// prune forgets what has expired.
-func (t *taken) prune(ms int64) {
-	t.soonest = math.MaxInt64
-	for id, l := range t.leases {
-		if l.expiry <= ms {
-			t.drop(id)
-		} else {
-			t.soonest = min(t.soonest, l.expiry)
-		}
-	}
-}
-
-// Held returns how many slots of the state are taken at env.Now. Without weights every lease takes one.
+// Held implements seawall.Holder. Without weights every lease takes one.
 func (s *Slots) Held(st *seawall.State, env seawall.Env) int64 {
 	t, _ := st.More.(*taken)
 	if t == nil {

@@ -18,7 +18,10 @@ type bucket struct {
 	full     int64 // burst tokens
 }
 
-var _ Rule = (*bucket)(nil)
+var (
+	_ Rule            = (*bucket)(nil)
+	_ seawall.Stepper = (*bucket)(nil)
+)
 
 // Limit implements Rule.
 func (b *bucket) Limit() int64 { return b.burst }
@@ -35,30 +38,42 @@ func (b *bucket) need(cost int64) int64 {
 }
 
 // debt is how far the bucket is from full, in time.
-func (b *bucket) debt(s *seawall.State, now int64) int64 {
-	if s.Word <= now {
+func (b *bucket) debt(word, now int64) int64 {
+	if word <= now {
 		return 0
 	}
-	return min(s.Word-now, b.full)
+	return min(word-now, b.full)
 }
 
 // Kind implements seawall.Rule.
 func (b *bucket) Kind() string { return "bucket" }
 
-// Check implements seawall.Rule; it observes the debt, in limbs. A refusal keeps the debt as it was cut, or the caller
-// would owe it as long as the uncut one lasts.
-func (b *bucket) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (seawall.Observation, bool) {
-	d := b.debt(s, env.Now)
-	ok := d <= b.full-b.need(c.Cost)
+// Step implements seawall.Stepper. A refusal keeps the debt as it was cut, or the caller would owe it as long as the uncut
+// one lasts. What is only counted may exceed the burst, and owes no more than that.
+func (b *bucket) Step(word, now int64, c *seawall.Check) (unspent, spent int64, ok bool) {
+	d, need := b.debt(word, now), b.need(c.Cost)
+	ok = d <= b.full-need
 	if !ok && d == b.full {
-		s.Word = env.Now + d
+		word = now + d
 	}
-	return seawall.Observation{0, d}, ok
+	return word, now + min(d+need, b.full), ok
+}
+
+// Tell implements seawall.Stepper.
+func (b *bucket) Tell(res *seawall.Result, word, now int64, ok bool, c *seawall.Check) {
+	b.tell(res, b.debt(word, now), ok, ok, c)
+}
+
+// Check implements seawall.Rule; it observes the debt, in limbs.
+func (b *bucket) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (seen seawall.Observation, ok bool) {
+	seen[1] = b.debt(s.Word, env.Now)
+	s.Word, _, ok = b.Step(s.Word, env.Now, c)
+	return seen, ok
 }
 
 // Commit implements seawall.Rule.
 func (b *bucket) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
-	s.Word = env.Now + min(b.debt(s, env.Now)+b.need(c.Cost), b.full) // what is only counted may exceed it
+	_, s.Word, _ = b.Step(s.Word, env.Now, c)
 }
 
 // Refund implements seawall.Refunder. What has refilled since is not given back: it would come on top.
@@ -75,9 +90,14 @@ func (b *bucket) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
 func (b *bucket) Idle(s *seawall.State, now int64) bool { return s.Word <= now }
 
 // Result implements seawall.Rule.
-func (b *bucket) Result(seen seawall.Observation, ok, committed bool, _ seawall.Env, c *seawall.Check) seawall.Result {
-	debt, need := seen[0]*limb+seen[1], b.need(c.Cost)
-	res := seawall.Result{Admitted: ok, Committed: committed, Limit: b.burst}
+func (b *bucket) Result(seen seawall.Observation, ok, committed bool, _ seawall.Env, c *seawall.Check) (res seawall.Result) {
+	b.tell(&res, seen[0]*limb+seen[1], ok, committed, c)
+	return res
+}
+
+func (b *bucket) tell(res *seawall.Result, debt int64, ok, committed bool, c *seawall.Check) {
+	need := b.need(c.Cost)
+	res.Admitted, res.Committed, res.Limit = ok, committed, b.burst
 	switch {
 	case ok:
 	case need > b.full:
@@ -88,12 +108,12 @@ func (b *bucket) Result(seen seawall.Observation, ok, committed bool, _ seawall.
 	if committed {
 		debt = min(debt+need, b.full)
 	}
-	res.Remaining = (b.full - debt) / b.interval
-	if res.Remaining < b.burst {
-		res.NextAfter = micros(upToMicros(debt + (res.Remaining+1)*b.interval - b.full))
+	left := (b.full - debt) / b.interval
+	res.Remaining = left
+	if left < b.burst {
+		res.NextAfter = micros(upToMicros(debt + (left+1)*b.interval - b.full))
 	}
 	res.ResetAfter = micros(upToMicros(debt))
-	return res
 }
 
 // limb splits the integers that a script cannot hold exactly: Lua's numbers are doubles.

@@ -18,7 +18,10 @@ type window struct {
 	known    atomic.Pointer[boundaries] // around the last time asked for
 }
 
-var _ Rule = (*window)(nil)
+var (
+	_ Rule            = (*window)(nil)
+	_ seawall.Stepper = (*window)(nil)
+)
 
 // at returns the boundaries around a time in nanoseconds.
 func (w *window) at(now int64) *boundaries {
@@ -38,46 +41,63 @@ const giga = 1_000_000_000
 
 // used is what was spent in the window that began at begin. What stems from a later one was spent before the
 // clock stepped back, and counts.
-func (w *window) used(s *seawall.State, begin int64) int64 {
-	if s.Word == 0 || s.Word/giga < begin {
+func (w *window) used(word, begin int64) int64 {
+	if word == 0 || word/giga < begin {
 		return 0
 	}
-	return s.Word%giga + 1
+	return word%giga + 1
 }
 
-func (w *window) keep(s *seawall.State, begin, used int64) {
-	s.Word = 0
-	if used > 0 {
-		s.Word = begin*giga + min(used, giga) - 1
+func (w *window) word(begin, used int64) int64 {
+	if used <= 0 {
+		return 0
 	}
+	return begin*giga + min(used, giga) - 1
 }
 
 // Kind implements seawall.Rule.
 func (w *window) Kind() string { return "window" }
 
-// Check implements seawall.Rule; it observes what was used and how many microseconds are left. A refusal
-// makes what a later window holds this one's, or the caller would still owe it when that one comes.
-func (w *window) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (seawall.Observation, bool) {
-	b := w.at(env.Now)
-	used := w.used(s, b[1])
-	ok := used+cost(c) <= w.limit
-	if !ok && s.Word/giga > b[1] {
-		w.keep(s, b[1], used)
+// Step implements seawall.Stepper. A refusal makes what a later window holds this one's, or the caller would still owe it
+// when that one comes.
+func (w *window) Step(word, now int64, c *seawall.Check) (unspent, spent int64, ok bool) {
+	begin := w.at(now)[1]
+	used := w.used(word, begin)
+	ok = used+cost(c) <= w.limit
+	if !ok && word/giga > begin {
+		word = w.word(begin, used)
 	}
-	return seawall.Observation{used, b[2]*1e6 - floorDiv(env.Now, 1000)}, ok
+	return word, w.word(begin, used+cost(c)), ok
+}
+
+// seen is what was used, and how many microseconds are left.
+func (w *window) seen(word, now int64) seawall.Observation {
+	b := w.at(now)
+	return seawall.Observation{w.used(word, b[1]), b[2]*1e6 - floorDiv(now, 1000)}
+}
+
+// Tell implements seawall.Stepper.
+func (w *window) Tell(res *seawall.Result, word, now int64, ok bool, c *seawall.Check) {
+	*res = w.Result(w.seen(word, now), ok, ok, seawall.Env{}, c)
+}
+
+// Check implements seawall.Rule.
+func (w *window) Check(s *seawall.State, env seawall.Env, c *seawall.Check) (seen seawall.Observation, ok bool) {
+	seen = w.seen(s.Word, env.Now)
+	s.Word, _, ok = w.Step(s.Word, env.Now, c)
+	return seen, ok
 }
 
 // Commit implements seawall.Rule.
 func (w *window) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
-	b := w.at(env.Now)
-	w.keep(s, b[1], w.used(s, b[1])+cost(c))
+	_, s.Word, _ = w.Step(s.Word, env.Now, c)
 }
 
 // Refund implements seawall.Refunder. It gives nothing back that was spent in an earlier window.
 func (w *window) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
 	begin := w.at(env.Now)[1]
 	if seconds(c.At) >= begin && s.Word/giga == begin {
-		w.keep(s, begin, max(0, w.used(s, begin)-cost(c)))
+		s.Word = w.word(begin, w.used(s.Word, begin)-cost(c))
 	}
 }
 

@@ -16,22 +16,25 @@ type Counts struct{ Slots, Refused, Open int }
 
 // Counts returns what the store believes to keep.
 func (s *Store) Counts() Counts {
-	return Counts{int(s.totals.slots.Load()), int(s.totals.refused.Load()), int(s.totals.open.Load())}
+	return Counts{int(s.totals[slots].Load()), int(s.totals[refused].Load()), int(s.totals[open].Load())}
 }
 
 // Recount counts what is kept, by what the states themselves say.
 func (s *Store) Recount() (c Counts) {
 	for i := range s.shards {
-		for _, p := range []*pool{&s.shards[i].slots, &s.shards[i].refused, &s.shards[i].open} {
-			for _, st := range p.states {
-				switch _, slots := st.rule.(seawall.Holder); {
-				case slots:
-					c.Slots++
-				case st.refused:
-					c.Refused++
-				default:
-					c.Open++
-				}
+		sh := &s.shards[i]
+		for j := range sh.table.Load().slots {
+			sl := &sh.table.Load().slots[j]
+			if !sl.kept() {
+				continue
+			}
+			switch _, holds := sl.cell.Load().rule.(seawall.Holder); {
+			case holds:
+				c.Slots++
+			case sl.fate() == refused:
+				c.Refused++
+			default:
+				c.Open++
 			}
 		}
 	}
@@ -46,7 +49,7 @@ func (s *Store) States() int {
 
 // ShardOf returns the number of a key's shard.
 func (s *Store) ShardOf(k seawall.Key) uint64 {
-	shard, _ := s.seeds.locate(k, &seawall.Limit{})
+	shard, _ := locate(s.seed, k, &seawall.Limit{})
 	return shard
 }
 

@@ -1,14 +1,17 @@
 package memstore
 
 import (
+	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seawall-go/seawall"
 )
 
 const (
+	shardBits = 6
 	// shards is as many as a word has bits.
-	shards = 64
+	shards = 1 << shardBits
 	// maxRefused is how many refused states are kept beside MaxKeys.
 	maxRefused = 100_000
 	// spareSlots is how many states of slots, held or not, a shard keeps without looking for idle ones, so
@@ -16,97 +19,162 @@ const (
 	spareSlots = 64
 	// sampledSlots is how many are looked at for each new one, so that about a third is idle at most.
 	sampledSlots = 3
+	// spareCells is how many of those are used again that it finds.
+	spareCells = 8
+	// sharedCells is how many cells a shard knows to be shared by new states.
+	sharedCells = 4
 )
 
-// shard is a part of the keys, with the states of each fate.
+// shard is a part of the keys. What decisions without the lock read is on a cache line of its own.
 type shard struct {
-	mu sync.Mutex
-	// slots are of rules that are Holders. Idle ones make room for new ones, others are never forgotten:
-	// there are no more than requests in flight.
-	slots pool
-	// refused have refused since they were last spent from. They are not forgotten until they are idle.
-	refused pool
-	// open are all others. They make room for each other.
-	open pool
-	// commits numbers the commits to what is now open, to tell which is oldest.
-	commits uint32
+	table  atomic.Pointer[table]
+	newest atomic.Uint32 // numbers the states that came, to tell which was not spent from for longest
+	_      [48]byte
+
+	mu     sync.Mutex
+	used   int // places of the table that are not empty
+	counts [fates]int
+	totals *[fates]atomic.Int64 // of all shards
+	cells  [sharedCells]*cell
+	oldest int     // of cells
+	spare  []*cell // of idle states of holders, for new ones of the kind
+	lastID uint64
+	due    int64 // when leases are to be renewed, in nanoseconds; there are none that want it before
+
+	evaluated []evaluation  // of the request that holds this lock, if it is the first of its locks
+	looked    seawall.State // of one word that is asked about
+	_         [64]byte
 }
 
-// find returns the state of a check, a new one if there is none or it is another kind of rule's.
-func (sh *shard) find(n name, r seawall.Rule) *state {
-	var st *state
-	if _, ok := r.(seawall.Holder); ok {
-		st = sh.slots.states[n]
-	} else if st = sh.open.states[n]; st == nil {
-		st = sh.refused.states[n]
+// reserve sees to it that n more states have a place. Slots that were found before are not those of the shard any more.
+func (sh *shard) reserve(n int) {
+	if t := sh.table.Load(); t.full(sh.used + n) {
+		sh.remake(t, n)
 	}
-	if st == nil || st.rule.Kind() != r.Kind() {
-		return &state{}
-	}
-	return st
 }
 
-// keep keeps a state that was committed to, and forgets another if it is one too many.
-func (s *Store) keep(r seawall.Rule, e *evaluation, now int64, inUse []evaluation) {
-	sh, st := &s.shards[e.shard], e.state
-	known := st.rule != nil
-	st.rule = r
-	if _, ok := r.(seawall.Holder); ok {
-		if !known {
-			sh.keepSlots(e.name, st, now, inUse)
+// remake makes the table anew, with room for n more states. Whoever still works on the old one without a lock finds all
+// its words dead, and looks again.
+func (sh *shard) remake(old *table, n int) {
+	sh.used = sh.kept()
+	next := newTable(sh.used + n)
+	for i := range old.slots {
+		sl := &old.slots[i]
+		if sl.kept() {
+			next.insert(name{sl.id.Load(), sl.check}, sl.word.Swap(dead), sl.cell.Load(), sl.marks.Load())
 		}
-		return
 	}
-	sh.commits++
-	st.spent = sh.commits
-	if known && !st.refused {
-		return
-	}
-	st.refused = false
-	sh.refused.drop(e.name)
-	if sh.open.put(e.name, st) > s.maxKeys {
-		sh.open.dropOne(now, sh.commits, inUse)
+	sh.table.Store(next)
+}
+
+// shrink makes the table anew if few of its places are in use.
+func (sh *shard) shrink() {
+	if t := sh.table.Load(); len(t.slots) > 4*placesFor(sh.kept()) {
+		sh.remake(t, 0)
 	}
 }
 
-// keepSlots keeps a new state of slots, and sees to it that idle ones stay few between two sweeps, too.
-func (sh *shard) keepSlots(n name, st *state, now int64, inUse []evaluation) {
-	if len(sh.slots.states) >= spareSlots {
-		sh.slots.dropIdle(sampledSlots, now, inUse)
+// all are the slots with states of one fate.
+func (sh *shard) all(f fate) iter.Seq[*slot] {
+	return func(yield func(*slot) bool) {
+		if sh.counts[f] == 0 {
+			return
+		}
+		t := sh.table.Load()
+		for i := range t.slots {
+			if sl := &t.slots[i]; sl.kept() && sl.fate() == f && !yield(sl) {
+				return
+			}
+		}
 	}
-	sh.slots.put(n, st)
 }
 
-// protect keeps a state that has refused from being forgotten, if there is a place or an idle one has one.
-func (s *Store) protect(r seawall.Rule, e *evaluation, now int64, inUse []evaluation) {
-	sh, st := &s.shards[e.shard], e.state
-	if st.rule == nil {
-		return
+// kept is how many states there are.
+func (sh *shard) kept() (n int) {
+	for _, of := range sh.counts {
+		n += of
 	}
-	st.rule = r // by which the caller was told how long it owes
-	if st.refused {
-		return
-	}
-	if _, ok := st.rule.(seawall.Holder); ok || st.idle(now) {
-		return
-	}
-	if sh.refused.put(e.name, st) > s.maxRefused && !sh.refused.dropIdle(sampled, now, inUse) {
-		sh.refused.drop(e.name)
-		sh.commits++
-		st.spent = sh.commits // no place is left; at least it is not the next to go
-		return
-	}
-	st.refused = true
-	sh.open.drop(e.name)
+	return n
 }
 
-// reset forgets the state of a check.
-func (sh *shard) reset(r seawall.Rule, e *evaluation) {
-	if _, ok := r.(seawall.Holder); ok {
-		sh.slots.drop(e.name)
-	} else {
-		sh.open.drop(e.name)
-		sh.refused.drop(e.name)
+// dropIdle forgets a state if it equals that of a key never seen, and tells whether it did: not if it is spent from
+// at this moment.
+func (sh *shard) dropIdle(sl *slot, now int64) bool {
+	word := sl.word.Load()
+	c := sl.cell.Load()
+	state := &c.more
+	if c.step != nil {
+		sh.looked.Word = word
+		state = &sh.looked
 	}
-	*e.state = state{} // another check of the request may be on it, and finds it as new
+	if !c.rule.Idle(state, now) || !sl.word.CompareAndSwap(word, dead) {
+		return false
+	}
+	if sl.fate() == slots && len(sh.spare) < spareCells {
+		sh.spare = append(sh.spare, c)
+	}
+	sh.drop(sl)
+	return true
+}
+
+// insert takes a place, which was reserved, for a new state on which a request works.
+func (sh *shard) insert(n name, c *cell, f fate) *slot {
+	sh.used++
+	sh.counts[f]++
+	sh.totals[f].Add(1)
+	return sh.table.Load().insert(n, locked, c, marks(f, sh.newest.Add(1)))
+}
+
+// move changes the fate of a state.
+func (sh *shard) move(sl *slot, to fate) {
+	from := sl.fate()
+	if from == to {
+		return
+	}
+	sl.marks.Store(marks(to, sh.newest.Load()))
+	sh.counts[from]--
+	sh.totals[from].Add(-1)
+	sh.counts[to]++
+	sh.totals[to].Add(1)
+}
+
+// drop forgets a state.
+func (sh *shard) drop(sl *slot) {
+	f := sl.fate()
+	sl.word.Store(dead)
+	sl.cell.Store(nil)
+	sh.counts[f]--
+	sh.totals[f].Add(-1)
+}
+
+// holderCell returns a cell for a new state of slots: one of an idle state of the kind, if there is one, which equals it.
+func (sh *shard) holderCell(r seawall.Rule) *cell {
+	last := len(sh.spare) - 1
+	if last < 0 {
+		return newCell(r)
+	}
+	c := sh.spare[last]
+	sh.spare[last] = nil
+	sh.spare = sh.spare[:last]
+	if c.rule.Kind() != r.Kind() {
+		return newCell(r)
+	}
+	c.rule = r
+	return c
+}
+
+// cellOf returns a cell for a new state of r that is not of slots, a shared one if that will do.
+func (sh *shard) cellOf(r seawall.Rule) *cell {
+	c := newCell(r)
+	if c.step == nil {
+		return c
+	}
+	for _, known := range sh.cells {
+		if known != nil && known.rule == r {
+			return known
+		}
+	}
+	sh.cells[sh.oldest] = c
+	sh.oldest = (sh.oldest + 1) % sharedCells
+	return c
 }

@@ -2,44 +2,103 @@ package memstore
 
 import (
 	"hash/maphash"
+	"math"
+	"reflect"
+	"sync/atomic"
 
 	"github.com/seawall-go/seawall"
 )
 
-// name is what the state of one key of one limit is kept under: 128 bits of a hash whose seeds nobody knows.
-// It takes less room than the texts, and keeps none of them. Among 10^6 names two meet in one of 10^26 stores,
-// and nobody can choose a key that meets another's.
-type name [2]uint64
+// name is what the state of one key of one limit is kept under: 96 bits of hashes, of which nobody knows the seed of the
+// first 64. It takes less room than the texts, and keeps none of them. Among 10^6 names two meet in one of 10^17 stores,
+// and nobody can choose a key that meets another's, or with whom it shares a shard.
+type name struct {
+	id    uint64 // not 0
+	check uint32
+}
 
-// seeds are those of one store's names.
-type seeds struct{ key, limit [2]maphash.Seed }
+// locate returns where a state is kept. The shard is the same for all limits of a key.
+func locate(seed maphash.Seed, k seawall.Key, l *seawall.Limit) (shard uint64, n name) {
+	of := maphash.String(seed, k.String())
+	n.id = max(1, of^l.Hash())
+	n.check = uint32((k.Hash() ^ l.Hash()) >> 32)
+	return of >> (64 - shardBits), n
+}
 
-func newSeeds() seeds {
-	return seeds{
-		key:   [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		limit: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+// fate is what becomes of a state when room is needed.
+type fate uint32
+
+const (
+	open    fate = iota // it makes room for another open one
+	refused             // it has refused since it was last spent from, and is not forgotten until it is idle
+	slots               // it is of a Holder; idle ones make room for new ones, others are never forgotten
+	fates               // how many there are
+)
+
+// Words that are no rule's.
+const (
+	locked = math.MinInt64 + iota // a request works on the state
+	dead                          // it is not kept any more; the place is used again when the table is made anew
+	least                         // whatever is less is no rule's
+)
+
+// slot is a place for one state, half a cache line: all that a decision about a bucket touches. Between two tables its
+// name does not change, so that it can be found without a lock. A state of one word is changed by whoever swaps the word
+// from what it was; one of more than that by who holds the shard's lock.
+type slot struct {
+	id    atomic.Uint64 // 0: nothing was ever here
+	word  atomic.Int64
+	cell  atomic.Pointer[cell]
+	check uint32 // set before id
+	marks atomic.Uint32
+}
+
+// The marks of a slot are its fate, and the number of its shard's newest state when it was last spent from.
+const fateBits = 2
+
+func marks(f fate, spent uint32) uint32 { return spent<<fateBits | uint32(f) }
+
+func (sl *slot) fate() fate { return fate(sl.marks.Load() & (1<<fateBits - 1)) }
+
+// kept tells whether there is a state in the slot.
+func (sl *slot) kept() bool { return sl.id.Load() != 0 && sl.word.Load() != dead }
+
+// lock takes the word, under the shard's lock.
+func (sl *slot) lock() int64 {
+	for {
+		if word := sl.word.Load(); sl.word.CompareAndSwap(word, locked) {
+			return word
+		}
 	}
 }
 
-// locate returns where a state is kept. The shard is the same for all limits of a key. It has nothing to do
-// with Key.Hash, which everybody can compute, or a caller could choose with whom to share it.
-func (s *seeds) locate(k seawall.Key, l *seawall.Limit) (shard uint64, n name) {
-	for i := range n {
-		n[i] = maphash.String(s.key[i], k.String())
+// unlock puts a word where one was taken, if the slot still is one that is kept.
+func (sl *slot) unlock(word int64) { sl.word.CompareAndSwap(locked, word) }
+
+// spent notes that the state was spent from when the shard's newest was that one.
+func (sl *slot) spent(newest uint32) {
+	if was := sl.marks.Load(); was>>fateBits != newest<<fateBits>>fateBits {
+		sl.marks.CompareAndSwap(was, marks(fate(was&(1<<fateBits-1)), newest))
 	}
-	shard = n[0] % shards
-	for i := range n {
-		n[i] ^= maphash.String(s.limit[i], l.Name())
-	}
-	return shard, n
 }
 
-// state is what a store keeps under a name; 48 bytes, and what the rule keeps in More.
-type state struct {
-	seawall.State
-	rule    seawall.Rule // of the last commit; a state that is not kept yet has none
-	spent   uint32       // its shard's number of that commit
-	refused bool         // it is in that pool
+// cell is what a state has besides its word. States of one word share the one of their rule, which does not change.
+type cell struct {
+	rule seawall.Rule    // of the last commit
+	step seawall.Stepper // the same if its states are one word, or nil
+	// If they are not, under the shard's lock, as rule is then:
+	more  seawall.State
+	fleet bool // it is of FleetKey
 }
 
-func (st *state) idle(now int64) bool { return st.rule.Idle(&st.State, now) }
+// is tells whether the cell's states are words of r.
+func (c *cell) is(r seawall.Rule) bool { return c.step != nil && c.rule == r }
+
+// newCell returns a cell for states of r; those of more than a word need one each.
+func newCell(r seawall.Rule) *cell {
+	c := &cell{rule: r}
+	if _, holds := r.(seawall.Holder); !holds && reflect.ValueOf(r).Comparable() {
+		c.step, _ = r.(seawall.Stepper)
+	}
+	return c
+}

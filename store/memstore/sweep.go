@@ -37,25 +37,6 @@ func (s *Store) sweepLoop() {
 	}
 }
 
-// Renew makes the leases last that are held for long, as the store does by itself. It asks the ledger behind
-// the lock, so a lease that was released meanwhile stays released.
-func (s *Store) Renew() {
-	for _, l := range s.ledger.Due(s.now()) {
-		shard, n := s.seeds.locate(l.Key, l.Limit)
-		sh := &s.shards[shard]
-		sh.mu.Lock()
-		if s.ledger.Holds(l.ID) {
-			st := sh.slots.states[n]
-			if st == nil {
-				st = &state{rule: l.Rule}
-				sh.slots.put(n, st)
-			}
-			l.Rule.Renew(&st.State, s.env(), l.ID, l.Cost)
-		}
-		sh.mu.Unlock()
-	}
-}
-
 // Sweep drops all idle state, as the store does in the background. Requests wait for it hardly at all.
 func (s *Store) Sweep() {
 	for i := range s.shards {
@@ -63,24 +44,24 @@ func (s *Store) Sweep() {
 	}
 }
 
-// sweepShard lets go of the lock between pieces; maps may change while they are iterated.
+// sweepShard lets go of the lock between pieces. What has moved to another table meanwhile is left to the next sweep.
 func (s *Store) sweepShard(i int) (looked int) {
 	sh := &s.shards[i]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	now := s.now().UnixNano()
-	for _, p := range []*pool{&sh.slots, &sh.refused, &sh.open} {
-		for n, st := range p.states {
-			if st.idle(now) {
-				p.drop(n)
-			}
-			if looked++; looked%sweepPiece == 0 {
-				sh.mu.Unlock()
-				runtime.Gosched()
-				sh.mu.Lock()
-				now = s.now().UnixNano()
-			}
+	now := s.nanos()
+	for at := 0; at < len(sh.table.Load().slots); at++ {
+		if sl := &sh.table.Load().slots[at]; sl.kept() {
+			sh.dropIdle(sl, now)
+			looked++
+		}
+		if at%sweepPiece == sweepPiece-1 {
+			sh.mu.Unlock()
+			runtime.Gosched()
+			sh.mu.Lock()
+			now = s.nanos()
 		}
 	}
+	sh.shrink()
 	return looked
 }
