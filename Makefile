@@ -18,17 +18,19 @@ export GOWORK := off
 
 .PHONY: help
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
 
 .PHONY: deps
 deps: ## install redis-server, a C compiler and curl if missing (Debian, Ubuntu)
 	@scripts/deps.sh redis-server cc curl
 
 .PHONY: test
+# The packages of internal/bench one after the other: what one measures would starve the other.
 test: deps ## run all tests with the race detector, on real redis-servers that they start and stop
 	@set -e; for m in $(MODULES); do \
 		echo "go test -race $$m"; \
-		(cd $$m && SEAWALL_REQUIRE_REDIS=1 CGO_ENABLED=1 go test -race -shuffle=on -parallel 6 -timeout 11m ./...); \
+		one=; if [ $$m = ./internal/bench ]; then one="-p 1"; fi; \
+		(cd $$m && SEAWALL_REQUIRE_REDIS=1 CGO_ENABLED=1 go test $$one -race -shuffle=on -parallel 6 -timeout 11m ./...); \
 	done
 
 	@echo "go test ./workershed/sim"
@@ -74,7 +76,14 @@ refusals: deps ## what curl shows of every refusal, docs/refusals.md
 
 .PHONY: outage
 outage: deps ## Seawall beside its peers while Redis is away, the tables of docs/faults.md (two minutes)
-	cd internal/bench && SEAWALL_REQUIRE_REDIS=1 SEAWALL_OUTAGE_DOC=../../docs/faults.md go test -run TestPeersInAnOutage -count=1 -timeout 30m -v .
+	cd internal/bench/outage && SEAWALL_REQUIRE_REDIS=1 SEAWALL_OUTAGE_DOC=../../../docs/faults.md go test -run TestPeersInAnOutage -count=1 -timeout 30m -v .
+
+.PHONY: bench-peers
+bench-peers: deps ## Seawall beside its peers and beside the limit, and docs/benchmarks.md (twelve minutes, on a machine that does nothing else)
+	@scripts/deps.sh wrk redis-benchmark
+	cd internal/bench && SEAWALL_REQUIRE_REDIS=1 SEAWALL_BENCH=long SEAWALL_BENCH_RECORD=$(CURDIR)/internal/bench/measured.json go test -count=1 -timeout 30m -run TestBench
+	cd internal/plots && go run . -docs ../../docs
+	@cd internal/bench && go run ./table
 
 .PHONY: overload
 overload: ## the worker shedder in a process with three times too much to do, and docs/overload.md (four minutes)
@@ -82,7 +91,7 @@ overload: ## the worker shedder in a process with three times too much to do, an
 	cd internal/plots && go run . -docs ../../docs
 
 .PHONY: plots
-plots: ## draw the figures and write the tables of docs/algorithms.md, shedding.md and overload.md
+plots: ## draw the figures and write the tables of docs/algorithms.md, benchmarks.md, shedding.md and overload.md
 	cd internal/plots && go run . -docs ../../docs
 
 .PHONY: lint

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that the tools named as arguments are here: redis-server, cc (a C compiler, for go test -race),
-# curl, make, node, npm, python3-urllib3. Installs what is missing on Debian and Ubuntu; elsewhere says what is missing, and exits with 1.
+# curl, make, node, npm, python3-urllib3, redis-benchmark, wrk. Installs what is missing on Debian and Ubuntu; elsewhere says what is missing, and exits with 1.
 set -euo pipefail
 
 # The compiler that go uses, and the C library's headers: Debian's gcc comes without them.
@@ -31,6 +31,8 @@ help() {
     case $tool in
       redis-server) echo "  redis-server: Redis 7 or later; brew install redis, dnf install redis, apk add redis" ;;
       cc) echo "  cc: a C compiler and the C library's headers; xcode-select --install, dnf install gcc glibc-devel, apk add gcc musl-dev" ;;
+      redis-benchmark) echo "  redis-benchmark: comes with redis-server, or with Redis' tools" ;;
+      wrk) echo "  wrk: github.com/wg/wrk; brew install wrk, dnf install wrk, apk add wrk" ;;
       make) echo "  make: brew install make, dnf install make, apk add make" ;;
       *) echo "  $tool" ;;
     esac
@@ -54,6 +56,7 @@ for tool in "${missing[@]}"; do
   case $tool in
     cc) packages+=(gcc libc6-dev) ;;
     node) packages+=(nodejs) ;;
+    redis-benchmark) packages+=(redis-tools) ;;
     *) packages+=("$tool") ;;
   esac
 done

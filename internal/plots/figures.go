@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
+	benchmarks "github.com/seawall-go/seawall/internal/bench"
 	"github.com/seawall-go/seawall/internal/overload"
 )
 
@@ -33,6 +34,13 @@ func figures(shed *shedding) (map[string][]byte, error) {
 		return nil, err
 	}
 	if out["overload.svg"], err = overloadFigure(rec); err != nil {
+		return nil, err
+	}
+	benched, err := benchmarks.Measured()
+	if err != nil {
+		return nil, err
+	}
+	if out["growth.svg"], err = growthFigure(benched); err != nil {
 		return nil, err
 	}
 	more, err := sheddingFigures(shed)

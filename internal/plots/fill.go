@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	benchmarks "github.com/seawall-go/seawall/internal/bench"
 	"github.com/seawall-go/seawall/internal/overload"
 )
 
@@ -50,6 +51,11 @@ func tables(shed *shedding) (map[string]string, error) {
 		return nil, err
 	}
 	maps.Copy(out, overloadTables(rec))
+	benched, err := benchmarks.Measured()
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(out, benchTables(benched))
 	more, err := sheddingTables(shed)
 	maps.Copy(out, more)
 	return out, err

@@ -4,11 +4,14 @@ go 1.26.0
 
 replace github.com/seawall-go/seawall => ../..
 
+replace github.com/seawall-go/seawall/internal/bench => ../bench
+
 replace github.com/seawall-go/seawall/internal/overload => ../overload
 
 require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/seawall-go/seawall v0.0.0-00010101000000-000000000000
+	github.com/seawall-go/seawall/internal/bench v0.0.0-00010101000000-000000000000
 	github.com/seawall-go/seawall/internal/overload v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/image v0.48.0

@@ -1,7 +1,8 @@
-// Plots draws the figures of docs/algorithms.md, docs/overload.md and docs/shedding.md and writes their tables. Those of the
-// first show what the rules of the package ratelimit answer, on a store in memory whose clock is stepped, so they change when a
-// rule does. Those of the second show what make overload has measured, and left in internal/overload. Those of the third show
-// what package workershed/sim plays, in about 20 s of a processor, and the code of that page is that of examples.
+// Plots draws the figures of docs/algorithms.md, docs/benchmarks.md, docs/overload.md and docs/shedding.md and writes their
+// tables. Those of algorithms.md show what the rules of the package ratelimit answer, on a store in memory whose clock is
+// stepped, so they change when a rule does. Those of benchmarks.md and overload.md show what make bench-peers and make overload
+// have measured, and left in internal/bench and internal/overload. Those of shedding.md show what package workershed/sim plays,
+// in about 20 s of a processor, and the code of that page is that of examples.
 //
 //	go run . -docs ../../docs
 //
@@ -27,7 +28,9 @@ func main() {
 }
 
 // pages returns the names of those that have figures and tables.
-func pages() []string { return []string{"algorithms.md", "overload.md", "shedding.md"} }
+func pages() []string {
+	return []string{"algorithms.md", "benchmarks.md", "overload.md", "shedding.md"}
+}
 
 // write draws the figures into the folder img and fills the tables of the pages in.
 func write(docs string) error {

@@ -43,6 +43,7 @@ func TestCommitted(t *testing.T) {
 	require.NoError(t, err, "go run: %s", out)
 	for name, shownIn := range map[string]string{
 		"algorithms.md": "", "img/traffic.svg": "algorithms.md", "img/edge.svg": "algorithms.md", "img/remaining.svg": "algorithms.md",
+		"benchmarks.md": "", "img/growth.svg": "benchmarks.md",
 		"overload.md": "", "img/overload.svg": "overload.md",
 		"shedding.md": "", "img/shedding.svg": "shedding.md", "img/shedding-calm.svg": "shedding.md", "img/shedding-log-only.svg": "shedding.md",
 	} {

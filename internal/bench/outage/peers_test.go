@@ -1,4 +1,4 @@
-package bench
+package outage
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func TestRedisRateWaitsWhileRedisIsFrozen(t *testing.T) {
 func TestPeersInAnOutage(t *testing.T) {
 	doc := os.Getenv(docEnv)
 	if doc == "" {
-		t.Skipf("takes two minutes; set %s to the document to write the tables into, such as ../../docs/faults.md", docEnv)
+		t.Skipf("takes two minutes; set %s to the document to write the tables into, such as ../../../docs/faults.md", docEnv)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, intro, rate, callers, perSecond, long.away.Seconds(), machine(t), inTime.Milliseconds(), inTime.Milliseconds())
