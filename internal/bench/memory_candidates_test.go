@@ -75,11 +75,10 @@ func buildMemstore(t testing.TB, q quota, keys []string) func() ask {
 		callers[i] = seawall.NewKey(k)
 	}
 	return func() ask {
-		// Both are used again, as a request's are.
+		// Both are used again: of a check of a rate nothing but the key differs between callers.
 		checks, results := []seawall.Check{check[0]}, make([]seawall.Result, 0, 1)
 		ctx := context.Background()
 		return func(i uint32) bool {
-			checks[0] = check[0]
 			checks[0].Key = callers[i]
 			results, err := s.Apply(ctx, results[:0], checks)
 			return err == nil && results[0].Admitted

@@ -35,14 +35,13 @@ func (sh *shard) dropSomeIdle(f fate, sample int, now int64, inUse []evaluation)
 func (sh *shard) dropOne(now int64, inUse []evaluation) {
 	var oldest *slot
 	age, looked := int64(-1), 0
-	newest := sh.newest.Load() << fateBits >> fateBits
+	newest := sh.newest.Load()
 	sh.sample(open, len(sh.table.Load().slots), inUse, func(sl *slot) bool {
 		if sh.dropIdle(sl, now) {
 			oldest = nil
 			return false
 		}
-		spent := sl.marks.Load() >> fateBits
-		if a := int64((newest - spent) << fateBits >> fateBits); a > age { // right also when the numbers began again at 0
+		if a := int64(sl.age(newest)); a > age {
 			oldest, age = sl, a
 		}
 		looked++

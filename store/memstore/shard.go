@@ -165,16 +165,15 @@ func (sh *shard) holderCell(r seawall.Rule) *cell {
 
 // cellOf returns a cell for a new state of r that is not of slots, a shared one if that will do.
 func (sh *shard) cellOf(r seawall.Rule) *cell {
-	c := newCell(r)
-	if c.step == nil {
-		return c
-	}
 	for _, known := range sh.cells {
-		if known != nil && known.rule == r {
+		if known != nil && known.is(r) {
 			return known
 		}
 	}
-	sh.cells[sh.oldest] = c
-	sh.oldest = (sh.oldest + 1) % sharedCells
+	c := newCell(r)
+	if c.step != nil {
+		sh.cells[sh.oldest] = c
+		sh.oldest = (sh.oldest + 1) % sharedCells
+	}
 	return c
 }

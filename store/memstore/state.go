@@ -53,12 +53,38 @@ type slot struct {
 	marks atomic.Uint32
 }
 
-// The marks of a slot are its fate, and the number of its shard's newest state when it was last spent from.
-const fateBits = 2
+// The marks of a slot are its fate, whether it was spent from since the last sweep, and the number of its shard's newest
+// state when it was.
+const (
+	fateMask  = 3
+	recently  = 4
+	spentBits = 3
+)
 
-func marks(f fate, spent uint32) uint32 { return spent<<fateBits | uint32(f) }
+func marks(f fate, newest uint32) uint32 { return newest<<spentBits | recently | uint32(f) }
 
-func (sl *slot) fate() fate { return fate(sl.marks.Load() & (1<<fateBits - 1)) }
+func (sl *slot) fate() fate { return fate(sl.marks.Load() & fateMask) }
+
+// spent notes that the state was spent from, when the shard's newest was that one.
+func (sl *slot) spent(newest uint32) {
+	if was := sl.marks.Load(); was|fateMask != marks(fateMask, newest) {
+		sl.marks.CompareAndSwap(was, marks(fate(was&fateMask), newest))
+	}
+}
+
+// age is how many states came since it was spent from. It is right also when their numbers began again at 0.
+func (sl *slot) age(newest uint32) uint32 {
+	return (newest<<spentBits - sl.marks.Load()&^(1<<spentBits-1)) >> spentBits
+}
+
+// rests tells whether the state was not spent from since rests was asked last.
+func (sl *slot) rests() bool {
+	was := sl.marks.Load()
+	if was&recently != 0 {
+		sl.marks.CompareAndSwap(was, was&^recently)
+	}
+	return was&recently == 0
+}
 
 // kept tells whether there is a state in the slot.
 func (sl *slot) kept() bool { return sl.id.Load() != 0 && sl.word.Load() != dead }
@@ -74,13 +100,6 @@ func (sl *slot) lock() int64 {
 
 // unlock puts a word where one was taken, if the slot still is one that is kept.
 func (sl *slot) unlock(word int64) { sl.word.CompareAndSwap(locked, word) }
-
-// spent notes that the state was spent from when the shard's newest was that one.
-func (sl *slot) spent(newest uint32) {
-	if was := sl.marks.Load(); was>>fateBits != newest<<fateBits>>fateBits {
-		sl.marks.CompareAndSwap(was, marks(fate(was&(1<<fateBits-1)), newest))
-	}
-}
 
 // cell is what a state has besides its word. States of one word share the one of their rule, which does not change.
 type cell struct {

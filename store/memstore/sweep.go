@@ -30,29 +30,33 @@ func (s *Store) sweepLoop() {
 			s.Renew()
 		case <-tick.C:
 			for looked, n := 0, 0; looked < sweepSome && n < shards; n++ {
-				looked += s.sweepShard(next)
+				looked += s.sweepShard(next, (*slot).rests)
 				next = (next + 1) % shards
 			}
 		}
 	}
 }
 
-// Sweep drops all idle state, as the store does in the background. Requests wait for it hardly at all.
+// Sweep drops all idle state, as the store does in the background with what was not spent from for one to two sweeps: who
+// comes again soon finds it. Requests wait for it hardly at all.
 func (s *Store) Sweep() {
 	for i := range s.shards {
-		s.sweepShard(i)
+		s.sweepShard(i, func(*slot) bool { return true })
 	}
 }
 
-// sweepShard lets go of the lock between pieces. What has moved to another table meanwhile is left to the next sweep.
-func (s *Store) sweepShard(i int) (looked int) {
+// sweepShard drops the idle ones of those that may go. It lets go of the lock between pieces; what has moved to another
+// table meanwhile is left to the next sweep.
+func (s *Store) sweepShard(i int, may func(*slot) bool) (looked int) {
 	sh := &s.shards[i]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	now := s.nanos()
 	for at := 0; at < len(sh.table.Load().slots); at++ {
 		if sl := &sh.table.Load().slots[at]; sl.kept() {
-			sh.dropIdle(sl, now)
+			if may(sl) {
+				sh.dropIdle(sl, now)
+			}
 			looked++
 		}
 		if at%sweepPiece == sweepPiece-1 {
