@@ -3,52 +3,57 @@ package seawall
 import (
 	"context"
 	"fmt"
-	"time"
+	"sync/atomic"
 )
 
 // Admission is the engine's answer about one request. Call Done exactly when its handler has returned,
-// whatever the decision; see also Return. It belongs to one goroutine.
+// whatever the decision; see also Return. It belongs to one goroutine. The zero Admission is for AdmitTo, and must not be
+// copied afterwards.
 type Admission struct {
+	*work    // nil when it is done
 	stack    *Stack
 	request  *Request
-	decision Decision
-	parts    []part
-	checks   []Check // those of local layers first; the store is asked for the rest
-	results  []Result
-	locals   int
-	broken   error // a layer's Plan panicked
-	started  time.Time
-	entered  time.Duration // how long the local layers took
-	met      int           // limits and local layers that the HTTP request had met before
+	refused  refusal
+	waiting  patience // for the store
+	met      int32    // visits of the request before this one
+	done     atomic.Bool
 	returned bool
-	done     bool
-
-	partsBuf   [4]part
-	checksBuf  [6]Check
-	resultsBuf [6]Result
-	leasesBuf  [2]Lease
 }
 
-// Decision returns what becomes of the request.
-func (a *Admission) Decision() Decision { return a.decision }
-
 // Checks returns what was asked, and Results the answers in the same order, if the store was asked. They
-// must not be changed.
-func (a *Admission) Checks() []Check { return a.checks }
+// must not be changed, nor kept beyond Done; then there are none any more.
+func (a *Admission) Checks() []Check {
+	if a.work == nil {
+		return nil
+	}
+	return a.checks
+}
 
 // Results returns the answers to Checks.
-func (a *Admission) Results() []Result { return a.results }
+func (a *Admission) Results() []Result {
+	if a.work == nil {
+		return nil
+	}
+	return a.results
+}
 
 // Admit decides about one request. It never fails: what goes wrong follows the failure policy of the limits
 // concerned, and is observed. The cancellation of ctx does not shorten the decision, or a client that hangs
 // up early would pass undecided.
 func (s *Stack) Admit(ctx context.Context, r *Request) *Admission {
-	a := &Admission{stack: s, request: r, started: time.Now(), met: r.met()}
-	a.parts, a.checks, a.results = a.partsBuf[:0], a.checksBuf[:0], a.resultsBuf[:0]
+	a := new(Admission)
+	s.AdmitTo(ctx, a, r)
+	return a
+}
+
+// AdmitTo is Admit with the room for the answer, for those who have room of their own: a is the zero Admission.
+func (s *Stack) AdmitTo(ctx context.Context, a *Admission, r *Request) {
+	a.stack, a.request, a.met, a.work = s, r, r.visits.n, s.works.take()
+	a.started = s.now()
 	a.decide(ctx)
+	r.visits.show()
 	a.begin()
 	a.observe(ctx)
-	return a
 }
 
 // decide runs gate, local verdict, plan, apply and decision. A panic in a layer or a store follows the
@@ -58,6 +63,7 @@ func (a *Admission) decide(ctx context.Context) {
 		if p := recover(); p != nil {
 			defer a.guard("fallback")
 			err := &panicError{p}
+			a.spoilt = true
 			a.results = a.results[:min(a.locals, len(a.results))]
 			a.fallback(err)
 			a.walk()
@@ -65,10 +71,9 @@ func (a *Admission) decide(ctx context.Context) {
 		}
 	}()
 	local := a.enter()
-	if a.locals > 0 {
-		a.entered = time.Since(a.started)
-	}
 	a.plan(local)
+	a.planned = a.stack.now()
+	a.decided = a.planned
 	switch {
 	case local == Denied || len(a.checks) == a.locals:
 	case a.broken != nil:
@@ -88,12 +93,13 @@ func (a *Admission) ask(ctx context.Context) {
 			wait = a.stack.waitClosed
 		}
 	}
-	waiting := patient(ctx, wait)
-	defer waiting.stop()
+	a.waiting.parent, a.waiting.wait = ctx, wait
+	defer a.waiting.stop()
 	asked := a.stack.observer.Asking(ctx, checks)
-	results, err := apply(waiting, a.stack.store, a.results, checks)
+	results, err := apply(&a.waiting, a.stack.store, a.results, checks)
+	a.decided = a.stack.now()
 	if asked != nil {
-		asked(err)
+		asked(a.decided-a.planned, err)
 	}
 	if err == nil && len(results) != len(a.checks) {
 		err = fmt.Errorf("seawall: the store answered %d of %d checks", len(results)-a.locals, len(checks))
@@ -102,6 +108,7 @@ func (a *Admission) ask(ctx context.Context) {
 		a.results = results
 	}
 	if err != nil {
+		a.spoilt = true
 		a.fallback(err)
 	}
 }
@@ -147,31 +154,35 @@ func (a *Admission) fallback(err error) {
 // observe reports every part, and counts in what the request now holds.
 func (a *Admission) observe(ctx context.Context) {
 	defer a.guard("observer")
-	took := time.Since(a.started)
+	o, took := a.stack.observer, a.decided-a.started
 	for i := range a.parts {
 		p := &a.parts[i]
-		e := Event{Layer: p.layer.Name(), Policy: p.policy, Mode: p.mode, Outcome: p.outcome, Took: took}
+		e := Event{Limit: p.limit, Layer: p.layer.name, Policy: p.limit.policy, Mode: p.mode, Outcome: p.outcome, Took: took}
 		if p.layer.local != nil {
-			e.Took = a.entered
+			e.Took = a.planned - a.started
 		}
 		if p.decisive >= 0 {
 			e.Check, e.Result = &a.checks[p.decisive], a.results[p.decisive]
-			e.Policy, e.Mode = e.Check.Limit.policy, e.Check.Mode()
+			e.Limit, e.Mode = e.Check.Limit, e.Check.Mode()
+			e.Policy = e.Limit.policy
 		}
 		p.holds = p.ticket != 0 || a.leased(p)
 		if p.holds {
-			a.stack.observer.Inflight(e.Layer, 1)
+			o.Inflight(e.Layer, 1)
 		}
-		a.stack.observer.Decided(ctx, a.request, e)
+		o.Decided(ctx, a.request, e)
 	}
-	a.stack.observer.Checked(a.request, a.checks, a.results)
+	o.Checked(a.request, a.checks, a.results)
 }
 
 // leased tells whether the part took a lease.
 func (a *Admission) leased(p *part) bool {
-	for i, res := range a.answered(p) {
-		if _, ok := a.checks[p.from+i].Rule.(Holder); ok && res.Committed {
-			return true
+	answered := a.answered(p)
+	for i := range answered {
+		if answered[i].Committed {
+			if _, ok := a.checks[p.from+i].Rule.(Holder); ok {
+				return true
+			}
 		}
 	}
 	return false

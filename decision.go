@@ -17,12 +17,31 @@ type Decision struct {
 // retryUnavailable is what a client is told to wait when a limit that fails closed could not be asked.
 const retryUnavailable = time.Second
 
+// refusal is a Decision as the engine keeps it.
+type refusal struct {
+	layer      *layer // nil if the request is admitted
+	limit      *Limit
+	retryAfter time.Duration
+	cause      Cause
+}
+
+func (v *refusal) denied() bool { return v.layer != nil }
+
+// Decision returns what becomes of the request.
+func (a *Admission) Decision() Decision {
+	v := &a.refused
+	if !v.denied() {
+		return Decision{}
+	}
+	return Decision{Denied: true, Layer: v.layer.name, Policy: v.limit.policy, Cause: v.cause, RetryAfter: v.retryAfter}
+}
+
 // part is one layer's part in a decision: its checks, and what became of them.
 type part struct {
 	layer    *layer
 	mode     Mode
 	ticket   Ticket
-	policy   string // of its first check
+	limit    *Limit // of its first check
 	from, to int    // its checks that are asked; a local layer has one that stands for its verdict
 	decisive int    // the check that the outcome is reported with, or -1
 	outcome  Outcome
@@ -32,14 +51,14 @@ type part struct {
 // walk reads the parts in layer order and counts them as the package documentation says: the first
 // refusal, after an advisory one also the first enforced one, and everything behind as skipped.
 func (a *Admission) walk() {
-	d := &a.decision
+	v := &a.refused
 	advised := false // an advisory refusal came before
 	for i := range a.parts {
 		p := &a.parts[i]
 		answered := a.answered(p)
 		p.outcome, p.decisive = Allowed, p.from
 		switch enforced := a.enforced(p); {
-		case d.Denied || len(answered) == 0 || advised && enforced < 0:
+		case v.denied() || len(answered) == 0 || advised && enforced < 0:
 			p.outcome, p.decisive = Skipped, -1
 		case advised:
 			p.decisive = enforced
@@ -48,20 +67,20 @@ func (a *Admission) walk() {
 			switch res := &a.results[j]; {
 			case res.Admitted:
 			case a.checks[j].Advisory:
-				if !advised && !d.Denied {
+				if !advised && !v.denied() {
 					advised = true
 					p.outcome, p.decisive = WouldDeny, j
 				}
-			case d.Denied:
-				d.RetryAfter = longest(d.RetryAfter, res.RetryAfter)
+			case v.denied():
+				v.retryAfter = longest(v.retryAfter, res.RetryAfter)
 			default:
 				p.outcome, p.decisive = Denied, j
-				*d = Decision{true, p.layer.Name(), a.checks[j].Limit.policy, p.layer.Cause(), res.RetryAfter}
+				*v = refusal{p.layer, a.checks[j].Limit, res.RetryAfter, p.layer.Cause()}
 				if _, blocked := a.checks[j].Rule.(Constant); blocked {
-					d.Cause = CauseBlocked
+					v.cause = CauseBlocked
 				}
 				if res.Fallback && a.checks[j].Limit.onFailure == FailClosed {
-					d.Cause = CauseUnavailable
+					v.cause = CauseUnavailable
 				}
 			}
 		}

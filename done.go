@@ -8,16 +8,18 @@ import (
 // Done gives back what the request holds. It is idempotent. It waits for the store, at most Config.Wait,
 // only if the request held one of its caller's last slots.
 func (a *Admission) Done(ctx context.Context) {
-	if a.done {
+	if a.stack == nil || !a.done.CompareAndSwap(false, true) {
 		return
 	}
-	a.done = true
 	if !a.returned {
 		a.Return()
 	}
 	a.leave()
 	a.finish()
 	a.release(ctx)
+	w := a.work
+	a.work = nil
+	a.stack.works.giveBack(w)
 }
 
 func (a *Admission) finish() {
@@ -29,7 +31,7 @@ func (a *Admission) finish() {
 // taken over. Done gives that back; it may then be called on another goroutine.
 func (a *Admission) Return() {
 	a.returned = true
-	a.request.forget(a.met)
+	a.request.visits.forget(a.met)
 }
 
 func (a *Admission) leave() {
@@ -41,7 +43,7 @@ func (a *Admission) leave() {
 			p.layer.local.Leave(ticket)
 		}
 		if p.holds {
-			a.stack.observer.Inflight(p.layer.Name(), -1)
+			a.stack.observer.Inflight(p.layer.name, -1)
 		}
 	}
 }
@@ -52,7 +54,10 @@ func (a *Admission) release(ctx context.Context) {
 	wait := false
 	for i := a.locals; i < len(a.results); i++ {
 		c, res := &a.checks[i], &a.results[i]
-		if l, ok := c.Lease(); ok && c.ID != 0 && (res.Committed || res.Fallback) {
+		if c.ID == 0 || !res.Committed && !res.Fallback {
+			continue
+		}
+		if l, ok := c.Lease(); ok {
 			l.Last = res.Last
 			leases = append(leases, l)
 			wait = wait || res.Last
@@ -67,6 +72,7 @@ func (a *Admission) release(ctx context.Context) {
 		defer cancel()
 	}
 	if err := a.stack.store.Release(ctx, leases...); err != nil {
+		a.spoilt = true
 		a.stack.observer.Failed("release", err)
 	}
 }
@@ -74,6 +80,9 @@ func (a *Admission) release(ctx context.Context) {
 // guard keeps a panic of ours from reaching the handler's goroutine.
 func (a *Admission) guard(what string) {
 	if p := recover(); p != nil {
+		if a.work != nil {
+			a.spoilt = true
+		}
 		defer func() { _ = recover() }() // an observer that panics again
 		a.stack.observer.Failed(what, &panicError{p})
 	}

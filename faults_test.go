@@ -3,6 +3,7 @@ package seawall_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -74,9 +75,9 @@ type spanning struct {
 	open int
 }
 
-func (o *spanning) Asking(context.Context, []seawall.Check) func(error) {
+func (o *spanning) Asking(context.Context, []seawall.Check) func(time.Duration, error) {
 	o.open++
-	return func(error) { o.open-- }
+	return func(time.Duration, error) { o.open-- }
 }
 
 func TestEveryQuestionEnds(t *testing.T) {

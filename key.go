@@ -48,6 +48,21 @@ func NewKey(parts ...string) Key {
 	return Key{text: text, hash: hash64(text)}
 }
 
+// HashedKey is the key of a kind, such as "user", and a hash that tells its callers apart: NewKey of the kind and the hash
+// in base64, as used in URLs.
+func HashedKey(kind string, hash []byte) Key {
+	var buf [2 * maxKeyText]byte
+	n := base64.RawURLEncoding.EncodedLen(len(hash))
+	if len(kind)+n+6 > maxKeyText || !plainText(kind) {
+		return NewKey(kind, base64.RawURLEncoding.EncodeToString(hash))
+	}
+	b := append(strconv.AppendInt(buf[:0], int64(len(kind)), 10), '.')
+	b = append(b, kind...)
+	b = append(strconv.AppendInt(b, int64(n), 10), '.')
+	text := string(base64.RawURLEncoding.AppendEncode(b, hash))
+	return Key{text: text, hash: hash64(text)}
+}
+
 // ParseKey returns the key that has the text, as [Key.String] returns it and logs and stores show it. A text
 // that no call of NewKey gives is an error.
 func ParseKey(text string) (Key, error) {

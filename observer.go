@@ -36,6 +36,9 @@ func (o Outcome) Refuses() bool { return o == Denied || o == WouldDeny }
 
 // Event reports one layer's part in one decision.
 type Event struct {
+	// Limit is that of Check; of a layer that was skipped, one of those that it would have been asked about. Layer and
+	// Policy are its names.
+	Limit         *Limit
 	Layer, Policy string
 	Mode          Mode
 	Outcome       Outcome
@@ -93,8 +96,8 @@ type Observer interface {
 	Finished(r *Request, checks []Check, results []Result)
 	// Fallback is called once per check that was decided without the store. reason is one of a small set.
 	Fallback(limit *Limit, outcome Outcome, reason string)
-	// Asking is called before the store is asked; the function it returns, if any, afterwards.
-	Asking(ctx context.Context, checks []Check) func(err error)
+	// Asking is called before the store is asked; the function it returns, if any, afterwards, with how long that took.
+	Asking(ctx context.Context, checks []Check) func(took time.Duration, err error)
 	// Inflight is called with +1 when a request begins to hold something of a layer, and -1 at its end.
 	Inflight(layer string, delta int)
 	// Failed is called when something in Seawall failed that does not follow from a store's error.
@@ -117,7 +120,7 @@ func (NopObserver) Finished(*Request, []Check, []Result) {}
 func (NopObserver) Fallback(*Limit, Outcome, string) {}
 
 // Asking implements Observer.
-func (NopObserver) Asking(context.Context, []Check) func(error) { return nil }
+func (NopObserver) Asking(context.Context, []Check) func(time.Duration, error) { return nil }
 
 // Inflight implements Observer.
 func (NopObserver) Inflight(string, int) {}

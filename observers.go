@@ -3,6 +3,7 @@ package seawall
 import (
 	"context"
 	"reflect"
+	"time"
 )
 
 // Observers is one Observer that tells all of the given ones, in order. Those that are nil are left out, nil pointers too.
@@ -59,8 +60,8 @@ func (all observers) Fallback(limit *Limit, outcome Outcome, reason string) {
 }
 
 // Asking implements Observer.
-func (all observers) Asking(ctx context.Context, checks []Check) func(error) {
-	var afterwards []func(error)
+func (all observers) Asking(ctx context.Context, checks []Check) func(time.Duration, error) {
+	var afterwards []func(time.Duration, error)
 	for _, o := range all {
 		if f := o.Asking(ctx, checks); f != nil {
 			afterwards = append(afterwards, f)
@@ -72,9 +73,9 @@ func (all observers) Asking(ctx context.Context, checks []Check) func(error) {
 	case 1:
 		return afterwards[0]
 	}
-	return func(err error) {
+	return func(took time.Duration, err error) {
 		for _, f := range afterwards {
-			f(err)
+			f(took, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,12 +39,12 @@ func (o thorough) Fallback(l *seawall.Limit, _ seawall.Outcome, reason string) {
 	o.note("fallback " + l.Name() + " " + reason)
 }
 
-func (o thorough) Asking(context.Context, []seawall.Check) func(error) {
+func (o thorough) Asking(context.Context, []seawall.Check) func(time.Duration, error) {
 	o.note("asking")
 	if o.mute {
 		return nil
 	}
-	return func(error) { o.note("asked") }
+	return func(time.Duration, error) { o.note("asked") }
 }
 func (o thorough) Inflight(string, int) { o.note("inflight") }
 func (o thorough) Failed(string, error) { o.note("failed") }
@@ -92,7 +93,7 @@ func TestObserversOfNoneOrOne(t *testing.T) {
 	}
 	require.NoError(t, s.Close(t.Context()))
 	assert.Nil(t, seawall.Observers(mute, mute).Asking(t.Context(), nil))
-	seawall.Observers(mute, a).Asking(t.Context(), nil)(nil)
+	seawall.Observers(mute, a).Asking(t.Context(), nil)(0, nil)
 	assert.Equal(t, []string{"m asking", "m asking", "m asking", "a asking", "a asked"}, calls)
 }
 

@@ -2,14 +2,8 @@ package seawall
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
-)
-
-// A wait is cut into so many slices, of which one that ends late counts at most so much.
-const (
-	slicesOfWait = 5
-	mostOfSlice  = 1.5
 )
 
 // Patient returns a context like those with which a Stack asks its store: it is done after a wait in which this
@@ -17,6 +11,11 @@ const (
 func Patient(parent context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	p := patient(parent, wait)
 	return p, p.stop
+}
+
+// patient returns a patience; stop must be called.
+func patient(parent context.Context, wait time.Duration) *patience {
+	return &patience{parent: parent, wait: wait}
 }
 
 // WaitOf returns how long a Stack's context, or one from Patient, waits; ok is false if ctx comes from neither.
@@ -36,39 +35,23 @@ func Prolong(ctx context.Context, f func() time.Duration) {
 	if p == nil {
 		return
 	}
-	p.mu.Lock()
-	p.more = f
-	asking := p.asking
-	p.mu.Unlock()
+	v := p.needed()
+	v.mu.Lock()
+	v.more = f
+	asking := v.asking
+	v.mu.Unlock()
 	if f == nil && asking != nil {
 		<-asking
 	}
 }
 
-// patience is a context that is done after a wait in which this process could have read an answer. The wait
-// is cut into slices, and one that ends late, because the process had no processor, counts for little more than
-// one that ends in time: on a starved machine a store is not taken for slow because its answers lie unread.
-// It begins when Done is first called, so a store that never waits costs no timer, and does not end because
-// its parent does.
+// patience is a context that is done after a wait in which this process could have read an answer. It begins when Done is
+// first called, so a store that never waits costs no timer, and nothing at all, and does not end because its parent does.
 type patience struct {
-	parent context.Context // for values
-	wait   time.Duration
-	slice  time.Duration
-
-	mu      sync.Mutex
-	timer   *time.Timer
-	done    chan struct{}
-	began   time.Time // the present slice
-	left    time.Duration
-	more    func() time.Duration
-	asking  chan struct{} // not nil: more is being asked; closed then
-	stopped bool
-	err     error
-}
-
-// patient returns a patience; stop must be called.
-func patient(parent context.Context, wait time.Duration) *patience {
-	return &patience{parent: parent, wait: wait, slice: max(1, wait/slicesOfWait), left: wait}
+	parent  context.Context // for values
+	wait    time.Duration
+	stopped atomic.Bool
+	vigil   atomic.Pointer[vigil] // nil until somebody waits
 }
 
 // patienceKey is under which a patience is found in contexts that were made from it.
@@ -82,89 +65,41 @@ func patienceOf(ctx context.Context) *patience {
 	return p
 }
 
-func (p *patience) tick() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.left -= min(time.Since(p.began), time.Duration(mostOfSlice*float64(p.slice)))
-	if p.left <= 0 && p.more != nil && !p.stopped {
-		f := p.more
-		p.more, p.asking = nil, make(chan struct{})
-		p.mu.Unlock()
-		more := asked(f)
-		p.mu.Lock()
-		close(p.asking)
-		p.left, p.asking = more, nil
-	}
-	switch {
-	case p.stopped:
-	case p.left > 0:
-		p.begin()
-	default:
-		p.end(context.DeadlineExceeded)
-	}
-}
-
-// asked returns what f does, and nothing if it panics.
-func asked(f func() time.Duration) (more time.Duration) {
-	defer func() {
-		if recover() != nil {
-			more = 0
+// needed returns the vigil, which somebody needs now.
+func (p *patience) needed() *vigil {
+	v := p.vigil.Load()
+	if v == nil {
+		v = &vigil{slice: max(1, p.wait/slicesOfWait), left: p.wait}
+		if !p.vigil.CompareAndSwap(nil, v) {
+			v = p.vigil.Load()
 		}
-	}()
-	return max(0, f())
-}
-
-// begin begins a slice.
-func (p *patience) begin() {
-	p.began = time.Now()
-	next := min(p.slice, p.left)
-	if p.timer == nil {
-		p.timer = time.AfterFunc(next, p.tick)
-	} else {
-		p.timer.Reset(next)
+		if p.stopped.Load() { // stop may not have seen it
+			v.stop()
+		}
 	}
-}
-
-// end ends the context, once.
-func (p *patience) end(err error) {
-	p.stopped, p.err = true, err
-	if p.done != nil {
-		close(p.done)
-	}
+	return v
 }
 
 // stop ends the waiting, and whatever else waits for the context.
 func (p *patience) stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-	if !p.stopped {
-		p.end(context.Canceled)
+	p.stopped.Store(true)
+	if v := p.vigil.Load(); v != nil {
+		v.stop()
 	}
 }
 
 // Done implements context.Context.
-func (p *patience) Done() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.done == nil {
-		p.done = make(chan struct{})
-		if p.stopped {
-			close(p.done)
-		} else {
-			p.begin()
-		}
-	}
-	return p.done
-}
+func (p *patience) Done() <-chan struct{} { return p.needed().wait() }
 
 // Err implements context.Context.
 func (p *patience) Err() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
+	if v := p.vigil.Load(); v != nil {
+		return v.ended()
+	}
+	if p.stopped.Load() {
+		return context.Canceled
+	}
+	return nil
 }
 
 // Deadline implements context.Context: when exactly the wait is over is not known before.

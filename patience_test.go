@@ -76,9 +76,9 @@ func TestPatienceDoesNotCountLostTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := patient(context.Background(), 5*time.Millisecond)
 		p.Done()
-		p.timer.Stop()
+		p.needed().timer.Stop()
 		time.Sleep(50 * time.Millisecond)
-		p.tick()
+		p.needed().tick()
 		assert.NoError(t, p.Err(), "50 ms without a processor are one slice")
 		time.Sleep(4 * time.Millisecond)
 		synctest.Wait()

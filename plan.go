@@ -9,12 +9,12 @@ func (a *Admission) enter() Outcome {
 		}
 		limit := l.limits[0]
 		m := l.modeOf(limit, a.request, l.mode(a.request))
-		if m == Off || worst == Denied || !a.request.first(l.Name()) {
+		if m == Off || worst == Denied || !a.request.first(l.visit) {
 			continue
 		}
 		res, ticket := a.verdict(l, m)
 		a.parts = append(a.parts, part{
-			layer: l, mode: m, ticket: ticket, policy: limit.policy, from: a.locals, to: a.locals + 1,
+			layer: l, mode: m, ticket: ticket, limit: limit, from: a.locals, to: a.locals + 1,
 		})
 		a.checks = append(a.checks, Check{Limit: limit, Key: a.request.Key, Cost: 1, Advisory: m == LogOnly})
 		a.results = append(a.results, res)
@@ -32,7 +32,7 @@ func (a *Admission) enter() Outcome {
 func (a *Admission) verdict(l *layer, m Mode) (res Result, ticket Ticket) {
 	defer func() {
 		if p := recover(); p != nil {
-			a.stack.observer.Failed("verdict of "+l.Name(), &panicError{p})
+			a.stack.observer.Failed("verdict of "+l.name, &panicError{p})
 			res, ticket = Result{Admitted: true, Fallback: true}, 0
 		}
 	}()
@@ -44,7 +44,7 @@ func (a *Admission) verdict(l *layer, m Mode) (res Result, ticket Ticket) {
 func (a *Admission) begin() {
 	for i := range a.parts {
 		p := &a.parts[i]
-		if p.ticket == 0 || a.decision.Denied {
+		if p.ticket == 0 || a.refused.denied() {
 			continue
 		}
 		res, ticket := a.begun(p, p.mode == LogOnly && a.advised())
@@ -54,7 +54,7 @@ func (a *Admission) begin() {
 			a.walk()
 		}
 	}
-	if a.decision.Denied {
+	if a.refused.denied() {
 		a.leave()
 	}
 }
@@ -73,7 +73,7 @@ func (a *Admission) advised() bool {
 func (a *Admission) begun(p *part, spared bool) (res Result, ticket Ticket) {
 	defer func() {
 		if v := recover(); v != nil {
-			a.stack.observer.Failed("beginning of "+p.layer.Name(), &panicError{v})
+			a.stack.observer.Failed("beginning of "+p.layer.name, &panicError{v})
 			res, ticket = Result{Admitted: true}, p.ticket
 		}
 	}()
@@ -93,29 +93,38 @@ func (a *Admission) plan(local Outcome) {
 			continue
 		}
 		from := len(a.checks)
-		policy := ""
 		planned, err := l.planned(a.checks, a.request)
 		if err != nil {
-			a.stack.observer.Failed("plan of "+l.Name(), err)
-			a.broken = err
+			a.stack.observer.Failed("plan of "+l.name, err)
+			a.broken, a.spoilt = err, true
 		}
-		for _, c := range planned {
+		var first *Limit
+		for i := range planned {
+			c := &planned[i]
 			cm := l.modeOf(c.Limit, a.request, m)
-			if cm == Off || !a.request.first(c.Limit.name) {
+			if cm == Off || !a.request.first(c.Limit) {
 				continue
 			}
-			if policy == "" {
-				policy = c.Limit.policy
+			if first == nil {
+				first = c.Limit
 			}
 			c.Advisory = cm == LogOnly
 			if !c.Advisory || local != WouldDeny {
-				a.checks = append(a.checks, c)
+				a.checks = appended(a.checks, c)
 			}
 		}
-		if policy != "" {
-			a.parts = append(a.parts, part{layer: l, mode: m, policy: policy, from: from, to: len(a.checks)})
+		if first != nil {
+			a.parts = append(a.parts, part{layer: l, mode: m, limit: first, from: from, to: len(a.checks)})
 		}
 	}
+}
+
+// appended is checks with c, which in most cases is in its place already.
+func appended(checks []Check, c *Check) []Check {
+	if n := len(checks); n < cap(checks) && &checks[:n+1][n] == c {
+		return checks[:n+1]
+	}
+	return append(checks, *c)
 }
 
 // present returns the layer's limits of now; those it had when the stack was built if it panics again.

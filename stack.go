@@ -3,7 +3,6 @@ package seawall
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -38,22 +37,17 @@ type Stack struct {
 	waitClosed time.Duration
 	switched   Switch   // nil if Config.Modes has none
 	layers     []*layer // local ones first, otherwise as given
+	base       time.Time
+	works      works
 }
 
-// layer is a Layer with what the engine resolved for it once.
-type layer struct {
-	Layer
-	local    Local    // nil if the store decides
-	limits   []*Limit // when the stack was built
-	gate     Gate
-	modes    Modes
-	policies sync.Map // *Limit to Gate, nil ones too
-}
+// now is the stack's clock, which no setting of the wall clock changes.
+func (s *Stack) now() time.Duration { return time.Since(s.base) }
 
 // New builds a Stack. Local layers are asked first, since their answer is free; the others count in the
 // order given. It tells a Store that is a [Member] how many workers this instance has, if a layer knows.
 func New(cfg Config, layers ...Layer) (*Stack, error) {
-	s := &Stack{store: cfg.Store, observer: Observers(cfg.Observer), wait: cfg.Wait, waitClosed: cfg.WaitClosed}
+	s := &Stack{store: cfg.Store, observer: Observers(cfg.Observer), wait: cfg.Wait, waitClosed: cfg.WaitClosed, base: time.Now()}
 	s.switched, _ = cfg.Modes.(Switch)
 	if s.wait == 0 {
 		s.wait = DefaultWait
@@ -104,7 +98,8 @@ func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, er
 	if isNil(l) {
 		return nil, fmt.Errorf("seawall: a layer is a nil %T", l)
 	}
-	r := &layer{Layer: l, limits: l.Limits(), modes: modes}
+	r := &layer{Layer: l, name: l.Name(), limits: l.Limits(), modes: modes}
+	r.visit = &Limit{layer: r.name, name: r.name}
 	r.local, _ = l.(Local)
 	if r.local != nil && len(r.limits) != 1 {
 		return nil, fmt.Errorf("seawall: local layer %q has %d limits; want one, which stands for it", l.Name(), len(r.limits))
@@ -126,31 +121,12 @@ func (s *Stack) resolve(l Layer, modes Modes, names map[string]bool) (*layer, er
 		if err := unique(limit.Name()); err != nil {
 			return nil, err
 		}
-		r.resolveGate(limit)
 	}
+	r.resolveGates(r.limits)
 	if re, ok := l.(Reloader); ok {
 		re.OnLimits(r.resolveGates)
 	}
 	return r, nil
-}
-
-// resolveGates asks for the gates of limits that are new.
-func (l *layer) resolveGates(limits []*Limit) {
-	for _, limit := range limits {
-		if _, known := l.policies.Load(limit); !known {
-			l.resolveGate(limit)
-		}
-	}
-}
-
-// resolveGate asks once for the gate of a limit, also of one that a layer has got since the stack was built.
-func (l *layer) resolveGate(limit *Limit) Gate {
-	var g Gate
-	if l.modes != nil {
-		g = l.modes.Gate(limit.Layer(), limit.Policy())
-	}
-	l.policies.Store(limit, g)
-	return g
 }
 
 // prepare shows the store what a typical request asks.
@@ -186,28 +162,3 @@ func (s *Stack) join() {
 // Off tells whether the one switch for everything is off, if Config.Modes is a [Switch]: then whatever is asked of the
 // Stack is admitted.
 func (s *Stack) Off() bool { return s.switched != nil && s.switched.Off() }
-
-// mode is the layer's own mode for r.
-func (l *layer) mode(r *Request) Mode { return ask(l.gate, r) }
-
-// modeOf is the mode of one of the layer's limits, given the layer's own.
-func (l *layer) modeOf(limit *Limit, r *Request, own Mode) Mode {
-	g, known := l.policies.Load(limit)
-	if !known {
-		return max(own, ask(l.resolveGate(limit), r))
-	}
-	return max(own, ask(g.(Gate), r))
-}
-
-// ask returns what the gate says. Without a gate, or if it panics, that is Enforce.
-func ask(g Gate, r *Request) (m Mode) {
-	if g == nil {
-		return Enforce
-	}
-	defer func() {
-		if recover() != nil {
-			m = Enforce
-		}
-	}()
-	return g(r)
-}

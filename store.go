@@ -16,7 +16,8 @@ type Store interface {
 	Apply(ctx context.Context, dst []Result, checks []Check) ([]Result, error)
 	// Release gives leases back. It is idempotent by id, and a lease that cannot be given back now is given
 	// back later or expires. It waits, until ctx is done, only if one of the leases took a last slot;
-	// otherwise it returns at once and the release follows within milliseconds.
+	// otherwise it returns at once and the release follows within milliseconds. leases is not used after Release has
+	// returned.
 	Release(ctx context.Context, leases ...Lease) error
 }
 

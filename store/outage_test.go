@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -147,8 +148,9 @@ func rates(t *testing.T, policies ...ratelimit.Policy) *ratelimit.Limiter {
 // ask decides about a request that is over at once.
 func (i *instance) ask(r *seawall.Request) (seawall.Decision, []seawall.Result) {
 	a := i.stack.Admit(context.Background(), r)
+	results := slices.Clone(a.Results())
 	a.Done(context.Background())
-	return a.Decision(), a.Results()
+	return a.Decision(), results
 }
 
 func by(who string) *seawall.Request { return &seawall.Request{Key: seawall.NewKey(who)} }

@@ -17,7 +17,7 @@ type darkWatch struct {
 
 // Decided implements seawall.Observer.
 func (w *darkWatch) Decided(_ context.Context, _ *seawall.Request, e seawall.Event) {
-	e.Took = 0
+	e.Took, e.Limit, e.Check = 0, nil, nil // a check may not be kept
 	w.events = append(w.events, e)
 }
 

@@ -77,9 +77,6 @@ func (p *call) Route() string                 { return p.c.Path() }
 func (p *call) Address() string               { return p.c.RealIP() }
 func (p *call) Get(name string) any           { return p.c.Get(name) }
 
-// requestKey is where the context keeps what earlier Seawall middlewares of the same request made of it.
-const requestKey = "seawall.request"
-
 func (cfg *Config) serve(g *guard.Guard, c *echo.Context, next echo.HandlerFunc) error {
 	if e := c.Echo(); e != nil {
 		if e.IPExtractor == nil {
@@ -89,9 +86,9 @@ func (cfg *Config) serve(g *guard.Guard, c *echo.Context, next echo.HandlerFunc)
 	}
 	p := &call{c: c}
 	defer p.Done()
-	earlier, _ := c.Get(requestKey).(*seawall.Request)
-	c.Set(requestKey, p.Passage.Request())
-	switch refusal, err := g.Enter(&p.Passage, p, earlier); {
+	g.Receive(&p.Passage, c.Request(), c.Path())
+	c.SetRequest(p.Inside(c.Request()))
+	switch refusal, err := g.Enter(&p.Passage, p); {
 	case err != nil:
 		return answered(c, cfg.ErrorHandler(c, err), func() error { return unidentified(c, err) })
 	case refusal != nil:

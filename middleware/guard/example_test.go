@@ -34,14 +34,13 @@ func around(g *guard.Guard, next handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, left map[string]any) error {
 		c := &call{w: w, r: r, left: left}
 		defer c.Done()
-		earlier, _ := left["seawall"].(*seawall.Request)
-		left["seawall"] = c.Passage.Request()
-		if refusal, err := g.Enter(&c.Passage, c, earlier); err != nil {
+		g.Receive(&c.Passage, r, c.Route())
+		if refusal, err := g.Enter(&c.Passage, c); err != nil {
 			return err
 		} else if refusal != nil {
 			return refusal
 		}
-		return next(c.Hold(w), r, left)
+		return next(c.Hold(w), c.Inside(r), left)
 	}
 }
 

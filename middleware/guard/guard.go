@@ -47,6 +47,7 @@ type Guard struct {
 	classify  func(c identity.Call, tier seawall.Tier) seawall.Tier
 	longLived identity.Routes[bool]
 	headers   Headers
+	texts     policyTexts
 	log       *slog.Logger
 	byAddress identity.Identify // if identify panics
 	warned    atomic.Bool       // of a proxy
@@ -88,29 +89,41 @@ func New(s *seawall.Stack, cfg Config) (*Guard, error) {
 	return g, nil
 }
 
-// Enter decides about a request and begins its passage. It sets the headers that clients are told by. Afterwards the
-// handler runs, or the refusal is answered, or the error, if the request could not be identified. Done is to be called in
-// any case, also by a panic. earlier is what an outer Guard has made of the same HTTP request, nil if there is none.
-func (g *Guard) Enter(p *Passage, c identity.Call, earlier *seawall.Request) (*Refusal, error) {
-	// All that is the framework's is taken now: an Identify may wait for a body, and behind a timeout of the framework's own
-	// its context may be another request's by then.
-	ctx, header, r := c.Request().Context(), c.Response().Header(), p.Request()
-	method, route := c.Request().Method, c.Route()
-	r.Route, r.Tier = route, g.tier(method, route)
-	r.LongLived, _ = g.longLived.Find(method, route)
-	if earlier != nil {
-		r.Continue(earlier)
+// Receive begins the passage of a request on a route. Done is to be called in any case, also by a panic.
+func (g *Guard) Receive(p *Passage, r *http.Request, route string) {
+	of := &p.own.request
+	longLived, _ := g.longLived.Find(r.Method, route)
+	if longLived {
+		of = new(seawall.Request)
 	}
+	of.Route, of.Tier, of.LongLived = route, g.tier(r.Method, route), longLived
+	if earlier, ok := r.Context().Value(requestKey{}).(*seawall.Request); ok {
+		of.Continue(earlier)
+	}
+	p.within = within{r.Context(), of}
+}
+
+// Enter decides about a request that was received. It sets the headers that clients are told by. Afterwards the handler
+// runs, or the refusal is answered, or the error, if the request could not be identified.
+func (g *Guard) Enter(p *Passage, c identity.Call) (*Refusal, error) {
+	// What is the framework's is taken now: an Identify may wait for a body, and behind a timeout of the framework's own its
+	// context may be another request's by then.
+	ctx, header, r := p.within.Context, c.Response().Header(), p.within.request
 	if g.stack.Off() {
 		return nil, nil
 	}
 	err := g.identified(c, r)
-	if _, limited := errors.AsType[*identity.Error](err); err != nil && (!limited || r.Key.IsZero()) {
-		return nil, err
+	if err != nil {
+		if _, limited := errors.AsType[*identity.Error](err); !limited || r.Key.IsZero() {
+			return nil, err
+		}
 	}
-	p.ctx, p.admission = ctx, g.stack.Admit(ctx, r)
+	if p.admission = &p.own.admission; r.LongLived {
+		p.admission = new(seawall.Admission)
+	}
+	g.stack.AdmitTo(ctx, p.admission, r)
 	refusal := refusalOf(p.admission)
-	g.headers.set(header, p.admission, refusal)
+	g.tell(header, p, refusal)
 	if refusal != nil {
 		refusal.setHeaders(header)
 		return refusal, nil

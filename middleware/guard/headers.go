@@ -50,18 +50,18 @@ func (s Headers) Names() []string {
 	return []string{"Retry-After"}
 }
 
-// set adds the fields about a decided request. refusal is nil if it was admitted.
-func (s Headers) set(h http.Header, a *seawall.Admission, refusal *Refusal) {
-	switch s {
+// tell adds the fields about a decided request. refusal is nil if it was admitted.
+func (g *Guard) tell(h http.Header, p *Passage, refusal *Refusal) {
+	switch s := g.headers; s {
 	case Draft11:
-		setDraft11(h, a, refusal)
+		g.tellAll(h, p, refusal)
 	case Draft07, XRateLimit:
-		check, res := tightest(a)
+		check, res := tightest(p.admission)
 		if check == nil || res.Admitted && !tighter(h, s, res.Remaining) {
 			return
 		}
 		limit, remaining := strconv.FormatInt(res.Limit, 10), strconv.FormatInt(res.Remaining, 10)
-		wait := lasts(res, refusal)
+		wait := lasts(&res, refusal)
 		if !res.Admitted && refusal != nil {
 			wait = max(wait, refusal.Seconds)
 		}
@@ -78,34 +78,49 @@ func (s Headers) set(h http.Header, a *seawall.Admission, refusal *Refusal) {
 	}
 }
 
-// setDraft11 shows every policy: q is the limit and w the time in which it may be spent once, of a bucket its burst and
+// tellAll shows every policy: q is the limit and w the time in which it may be spent once, of a bucket its burst and
 // how long that takes to fill, r what is left and t how long it stays at most that.
-func setDraft11(h http.Header, a *seawall.Admission, refusal *Refusal) {
-	var bufs [2][96]byte
-	policies, limits := bufs[0][:0], bufs[1][:0]
-	checks := a.Checks()
-	for i, res := range a.Results() {
-		if !shown(&checks[i], &res) {
+func (g *Guard) tellAll(h http.Header, p *Passage, refusal *Refusal) {
+	var buf [96]byte
+	var asked [4]policy
+	limits, policies := buf[:0], asked[:0]
+	checks, results := p.admission.Checks(), p.admission.Results()
+	for i := range results {
+		c, res := &checks[i], &results[i]
+		rule, ok := shown(c, res)
+		if !ok {
 			continue
 		}
 		if len(policies) > 0 {
-			policies, limits = append(policies, ", "...), append(limits, ", "...)
+			limits = append(limits, ", "...)
 		}
-		name := checks[i].Limit.Policy()
-		policies = appendItem(policies, name, 'q', res.Limit, 'w', atLeastOne(checks[i].Rule.(ratelimit.Rule).Window()))
-		limits = appendItem(limits, name, 'r', res.Remaining, 't', lasts(res, refusal))
+		policies = append(policies, policy{c.Limit, res.Limit, atLeastOne(rule.Window())})
+		limits = appendItem(limits, c.Limit.Policy(), 'r', res.Remaining, 't', lasts(res, refusal))
 	}
-	if len(policies) > 0 {
-		h.Add(fieldPolicy, string(policies))
-		h.Add(fieldLimit, string(limits))
+	if len(policies) == 0 {
+		return
 	}
+	p.fields = [...]string{g.texts.of(policies), string(limits)}
+	add(h, fieldPolicy, p.fields[:1:1])
+	add(h, fieldLimit, p.fields[1:])
+}
+
+// add adds a value to a field. Where there is none yet the one given is used; it has no room for others.
+func add(h http.Header, field string, value []string) {
+	if before := h[field]; len(before) > 0 {
+		value = append(before, value...)
+	}
+	h[field] = value
 }
 
 // shown tells whether clients may see a check: limits in log-only mode are not theirs to know, and none whose numbers
 // the store did not give.
-func shown(c *seawall.Check, res *seawall.Result) bool {
-	_, ok := c.Rule.(ratelimit.Rule)
-	return ok && !c.Advisory && !res.Fallback
+func shown(c *seawall.Check, res *seawall.Result) (ratelimit.Rule, bool) {
+	if c.Advisory || res.Fallback {
+		return nil, false
+	}
+	rule, ok := c.Rule.(ratelimit.Rule)
+	return rule, ok
 }
 
 // tightest is the shown check of which least is left, one that refuses before all others; nil if there is none.
@@ -113,7 +128,7 @@ func tightest(a *seawall.Admission) (check *seawall.Check, res seawall.Result) {
 	checks, results := a.Checks(), a.Results()
 	for i := range results {
 		r := &results[i]
-		if shown(&checks[i], r) && (check == nil || res.Admitted && !r.Admitted || res.Admitted == r.Admitted && r.Remaining < res.Remaining) {
+		if _, ok := shown(&checks[i], r); ok && (check == nil || res.Admitted && !r.Admitted || res.Admitted == r.Admitted && r.Remaining < res.Remaining) {
 			check, res = &checks[i], *r
 		}
 	}
@@ -133,7 +148,7 @@ func tighter(h http.Header, s Headers, remaining int64) bool {
 
 // lasts is for how many seconds no more than Remaining is available. A refused client is told of none that ends after the
 // wait that it is told: its cost comes later than the next token.
-func lasts(res seawall.Result, refusal *Refusal) int64 {
+func lasts(res *seawall.Result, refusal *Refusal) int64 {
 	window := res.NextAfter
 	if window == 0 {
 		window = res.ResetAfter

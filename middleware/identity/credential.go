@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/seawall-go/seawall"
 )
@@ -13,19 +14,28 @@ import (
 type Credential func(c Call) []string
 
 // Bearer is the bearer token of the Authorization header. It ends at the first space.
-func Bearer(c Call) (tokens []string) {
+func Bearer(c Call) (tokens []string) { return appendBearer(nil, c) }
+
+func appendBearer(tokens []string, c Call) []string {
 	for _, v := range c.Request().Header["Authorization"] {
-		bearer := false
-		for field := range strings.FieldsSeq(v) {
-			if bearer {
-				tokens = append(tokens, field)
-			}
-			if bearer = !bearer && strings.EqualFold(field, "bearer"); !bearer {
-				break
-			}
+		scheme, rest := cutField(v)
+		if !strings.EqualFold(scheme, "bearer") {
+			continue
+		}
+		if token, _ := cutField(rest); token != "" {
+			tokens = append(tokens, token)
 		}
 	}
 	return tokens
+}
+
+// cutField returns the first of a text's fields, which are separated by space, and what is behind it.
+func cutField(text string) (field, rest string) {
+	text = strings.TrimLeftFunc(text, unicode.IsSpace)
+	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
+		return text[:end], text[end:]
+	}
+	return text, ""
 }
 
 // BasicUser is the user of the Authorization header's basic authentication, where some APIs take their keys.
@@ -74,9 +84,6 @@ type APIKey struct {
 // ByAPIKey identifies callers by their API key, and those without one by their address. Each key has quotas of its own: to
 // have one for all the keys of a customer, see ByPrincipal.
 func (h *Hasher) ByAPIKey(cfg APIKey) Identify {
-	if len(cfg.Credentials) == 0 {
-		cfg.Credentials = []Credential{Bearer}
-	}
 	return func(c Call, r *seawall.Request) error {
 		key, err := cfg.shown(c)
 		if err != nil || key == "" {
@@ -99,27 +106,49 @@ const maxShown = 4
 
 // shown is the key of a request that counts, "" if there is none.
 func (cfg *APIKey) shown(c Call) (key string, err error) {
-	var buf [maxShown]string
-	shown := buf[:0]
-	for _, find := range cfg.Credentials {
-		for _, found := range find(c) {
-			if found == "" || slices.Contains(shown, found) {
-				continue
-			}
-			if len(shown) == maxShown {
-				return "", severalKeys()
-			}
-			shown = append(shown, found)
-			if cfg.Verify != nil && !cfg.Verify(c, found) {
-				continue
-			}
-			if key != "" {
-				return "", severalKeys()
-			}
-			key = found
+	choice := choice{cfg: cfg}
+	if len(cfg.Credentials) == 0 {
+		var found [maxShown]string
+		if err := choice.among(c, appendBearer(found[:0], c)); err != nil {
+			return "", err
 		}
 	}
-	return key, nil
+	for _, find := range cfg.Credentials {
+		if err := choice.among(c, find(c)); err != nil {
+			return "", err
+		}
+	}
+	return choice.key, nil
+}
+
+// choice is of the one key that counts.
+type choice struct {
+	cfg   *APIKey
+	shown [maxShown]string // all so far
+	n     int              // of them
+	key   string
+}
+
+// among goes on with what else a request shows. It is an error if more than one key counts.
+func (ch *choice) among(c Call, keys []string) error {
+	for _, found := range keys {
+		if found == "" || slices.Contains(ch.shown[:ch.n], found) {
+			continue
+		}
+		if ch.n == maxShown {
+			return severalKeys()
+		}
+		ch.shown[ch.n] = found
+		ch.n++
+		if ch.cfg.Verify != nil && !ch.cfg.Verify(c, found) {
+			continue
+		}
+		if ch.key != "" {
+			return severalKeys()
+		}
+		ch.key = found
+	}
+	return nil
 }
 
 func severalKeys() error {

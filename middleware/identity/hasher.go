@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -155,7 +154,7 @@ func (k *keyed) key(kind string, parts []string) seawall.Key {
 		s.write(p)
 	}
 	s.text = s.mac.Sum(s.text[:0])
-	key := seawall.NewKey(kind, base64.RawURLEncoding.EncodeToString(s.text[:16]))
+	key := seawall.HashedKey(kind, s.text[:16])
 	if cap(s.text) <= maxScratch {
 		k.pool.Put(s)
 	}

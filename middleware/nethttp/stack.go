@@ -1,7 +1,6 @@
 package nethttp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -78,17 +77,14 @@ func (p *call) Address() string {
 	return p.r.RemoteAddr
 }
 
-// requestKey is where the context keeps what earlier Seawall middlewares of the same request made of it.
-type requestKey struct{}
-
 func (cfg *Config) serve(g *guard.Guard, p *call, next http.Handler) {
-	w, r := p.w, p.r
 	if cfg.ClientAddress == nil {
-		g.Untrusting(r.Header, "set Config.ClientAddress, for example to what nethttp.TrustProxies returns")
+		g.Untrusting(p.r.Header, "set Config.ClientAddress, for example to what nethttp.TrustProxies returns")
 	}
 	defer p.Done()
-	earlier, _ := r.Context().Value(requestKey{}).(*seawall.Request)
-	refusal, err := g.Enter(&p.Passage, p, earlier)
+	w, r := p.w, p.r
+	g.Receive(&p.Passage, r, p.route)
+	refusal, err := g.Enter(&p.Passage, p)
 	switch {
 	case err != nil:
 		answer := &refusing{ResponseWriter: w, status: http.StatusInternalServerError}
@@ -104,10 +100,6 @@ func (cfg *Config) serve(g *guard.Guard, p *call, next http.Handler) {
 			Deny(w, r, refusal)
 		}
 	default:
-		inner := r.WithContext(context.WithValue(r.Context(), requestKey{}, p.Passage.Request()))
-		defer func() { // what is outside asks for the one, and net/http removes the files of the other
-			r.Pattern, r.MultipartForm = inner.Pattern, inner.MultipartForm
-		}()
-		next.ServeHTTP(p.Hold(w), inner)
+		next.ServeHTTP(p.Hold(w), p.Inside(r))
 	}
 }

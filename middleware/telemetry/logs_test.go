@@ -79,7 +79,7 @@ func TestOneLineASecondForAllGoroutines(t *testing.T) {
 		for range 8 {
 			go func() {
 				for range 100 {
-					tel.Asking(t.Context(), nil)(because("timeout"))
+					tel.Asking(t.Context(), nil)(0, because("timeout"))
 				}
 			}()
 		}
@@ -88,7 +88,7 @@ func TestOneLineASecondForAllGoroutines(t *testing.T) {
 		assert.Equal(t, "seawall: decided without the store", log.all[0]["msg"])
 		assert.Equal(t, "timeout", log.all[0]["reason"])
 		time.Sleep(time.Second)
-		tel.Asking(t.Context(), nil)(because("busy"))
+		tel.Asking(t.Context(), nil)(0, because("busy"))
 		assert.EqualValues(t, 799, log.all[0]["kept_back"].(int64)+log.all[1]["kept_back"].(int64), "none is lost")
 	})
 }
@@ -108,7 +108,7 @@ func TestWhatFailsAllTheTimeDoesNotHideWhatFailsOnce(t *testing.T) {
 	log := &lines{}
 	tel := scrape.Into(t, telemetry.Config{Registerer: prometheus.NewPedanticRegistry(), Logger: slog.New(log)})
 	for range 100 {
-		tel.Asking(t.Context(), nil)(because("timeout"))
+		tel.Asking(t.Context(), nil)(0, because("timeout"))
 	}
 	tel.Failed("verdict of workershed", because("panic"))
 	require.Len(t, log.all, 2)

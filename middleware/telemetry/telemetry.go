@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,19 +56,8 @@ type Telemetry struct {
 	started   time.Time
 	failures  samplers
 
-	mu       sync.Mutex
-	children atomic.Pointer[map[child]*counters] // replaced, never changed
-}
-
-// child is a layer's policy.
-type child struct{ layer, policy string }
-
-// counters are the resolved metrics of one child.
-type counters struct {
-	byMode [2][4]prometheus.Counter // by mode and outcome; a mode has one kind of refusal
-	asked  [2]prometheus.Counter    // by mode
-	took   prometheus.Observer
-	logged [2]sampler // by mode
+	resolved resolved
+	asked    func(took time.Duration, err error) // of store calls without a span
 }
 
 var _ seawall.Observer = (*Telemetry)(nil)
@@ -107,7 +93,7 @@ func New(cfg Config) (*Telemetry, error) {
 	store := prometheus.NewHistogramVec(durations("seawall_store_duration_seconds",
 		"Time that decisions waited for the store."), []string{"store"})
 	t.store = store.WithLabelValues(cfg.StoreName)
-	t.children.Store(&map[child]*counters{})
+	t.asked = t.storeAsked
 	collectors := append([]prometheus.Collector{t.decisions, t.checks, t.fallbacks, t.took, t.inflight, store}, gauges(cfg)...)
 	if err := register(cfg.Registerer, collectors); err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
@@ -202,35 +188,9 @@ func gauges(cfg Config) []prometheus.Collector {
 	return all
 }
 
-// counters returns the resolved metrics of a policy. There are as many as there are policies.
-func (t *Telemetry) counters(layer, policy string) *counters {
-	c := child{layer, policy}
-	if known := (*t.children.Load())[c]; known != nil {
-		return known
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	old := *t.children.Load()
-	if known := old[c]; known != nil {
-		return known
-	}
-	made := &counters{took: t.took.WithLabelValues(layer)}
-	for mode, refusal := range []seawall.Outcome{seawall.Enforce: seawall.Denied, seawall.LogOnly: seawall.WouldDeny} {
-		for _, outcome := range []seawall.Outcome{seawall.Allowed, refusal, seawall.Skipped} {
-			made.byMode[mode][outcome] = t.decisions.WithLabelValues(
-				layer, policy, seawall.Mode(mode).String(), outcome.String())
-		}
-		made.asked[mode] = t.checks.WithLabelValues(layer, policy, seawall.Mode(mode).String())
-	}
-	next := maps.Clone(old)
-	next[c] = made
-	t.children.Store(&next)
-	return made
-}
-
 // Decided implements seawall.Observer.
 func (t *Telemetry) Decided(ctx context.Context, r *seawall.Request, e seawall.Event) {
-	c := t.counters(e.Layer, e.Policy)
+	c := t.countersOf(&e)
 	c.byMode[e.Mode][e.Outcome].Inc()
 	c.took.Observe(e.Took.Seconds())
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
@@ -252,7 +212,7 @@ func (t *Telemetry) Decided(ctx context.Context, r *seawall.Request, e seawall.E
 func (t *Telemetry) Checked(_ *seawall.Request, checks []seawall.Check, results []seawall.Result) {
 	for i := range results {
 		c := &checks[i]
-		t.counters(c.Limit.Layer(), c.Limit.Policy()).asked[c.Mode()].Inc()
+		t.counters(c.Limit).asked[c.Mode()].Inc()
 	}
 }
 
@@ -271,21 +231,15 @@ func known(reason string) string {
 }
 
 // Asking implements seawall.Observer.
-func (t *Telemetry) Asking(ctx context.Context, checks []seawall.Check) func(error) {
-	started := time.Now()
-	var span trace.Span
-	if parent := trace.SpanFromContext(ctx); parent.IsRecording() {
-		_, span = parent.TracerProvider().Tracer("github.com/seawall-go/seawall").Start(ctx, "seawall.store",
-			trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.Int("seawall.checks", len(checks))))
+func (t *Telemetry) Asking(ctx context.Context, checks []seawall.Check) func(time.Duration, error) {
+	parent := trace.SpanFromContext(ctx)
+	if !parent.IsRecording() {
+		return t.asked
 	}
-	return func(err error) {
-		t.store.Observe(time.Since(started).Seconds())
-		if err != nil {
-			t.logSampled("seawall: decided without the store", err)
-		}
-		if span == nil {
-			return
-		}
+	_, span := parent.TracerProvider().Tracer("github.com/seawall-go/seawall").Start(ctx, "seawall.store",
+		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.Int("seawall.checks", len(checks))))
+	return func(took time.Duration, err error) {
+		t.storeAsked(took, err)
 		if err != nil {
 			reason := known(seawall.Reason(err))
 			span.SetAttributes(attribute.String("error.type", reason))
@@ -295,9 +249,16 @@ func (t *Telemetry) Asking(ctx context.Context, checks []seawall.Check) func(err
 	}
 }
 
+func (t *Telemetry) storeAsked(took time.Duration, err error) {
+	t.store.Observe(took.Seconds())
+	if err != nil {
+		t.logSampled("seawall: decided without the store", err)
+	}
+}
+
 // Inflight implements seawall.Observer.
 func (t *Telemetry) Inflight(layer string, delta int) {
-	t.inflight.WithLabelValues(layer).Add(float64(delta))
+	t.gauge(layer).Add(float64(delta))
 }
 
 // Failed implements seawall.Observer.

@@ -32,6 +32,10 @@ var _ seawall.Observer = (*Recorder)(nil)
 
 // Decided implements seawall.Observer.
 func (r *Recorder) Decided(_ context.Context, _ *seawall.Request, e seawall.Event) {
+	if e.Check != nil {
+		c := *e.Check // which will be another request's
+		e.Check = &c
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e)

@@ -47,6 +47,22 @@ func TestRecorderAnswersByLayerAndPolicy(t *testing.T) {
 	assert.Empty(t, r.Events())
 }
 
+func TestRecordedEventsKeepTheirChecks(t *testing.T) {
+	var r seawalltest.Recorder
+	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{{Name: "api", Quota: ratelimit.TokenBucket(ratelimit.PerDay(1), 1)}}})
+	require.NoError(t, err)
+	s, err := seawall.New(seawall.Config{Store: &seawalltest.Store{}, Observer: &r}, rate)
+	require.NoError(t, err)
+	keys := []seawall.Key{seawall.NewKey("a"), seawall.NewKey("b"), seawall.NewKey("c")}
+	for _, k := range keys {
+		s.Admit(t.Context(), &seawall.Request{Key: k}).Done(t.Context())
+	}
+	for i, e := range r.Events() {
+		assert.Equal(t, keys[i], e.Check.Key)
+		assert.Equal(t, "ratelimit:api", e.Limit.Name())
+	}
+}
+
 // panicky is a layer whose Plan panics when told.
 type panicky struct {
 	seawall.Layer

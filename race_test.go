@@ -1,0 +1,5 @@
+//go:build race
+
+package seawall_test
+
+const raceDetector = true
