@@ -14,7 +14,7 @@ import (
 type counters struct {
 	byMode [2][4]prometheus.Counter // by mode and outcome; a mode has one kind of refusal
 	asked  [2]prometheus.Counter    // by mode
-	took   prometheus.Observer
+	took   *duration
 	logged [2]sampler // by mode
 }
 
@@ -83,7 +83,7 @@ func (t *Telemetry) named(layer, policy string) *counters {
 }
 
 func (t *Telemetry) newCounters(layer, policy string) *counters {
-	made := &counters{took: t.took.WithLabelValues(layer)}
+	made := &counters{took: t.took.with(layer)}
 	for mode, refusal := range []seawall.Outcome{seawall.Enforce: seawall.Denied, seawall.LogOnly: seawall.WouldDeny} {
 		for _, outcome := range []seawall.Outcome{seawall.Allowed, refusal, seawall.Skipped} {
 			made.byMode[mode][outcome] = t.decisions.WithLabelValues(

@@ -48,9 +48,9 @@ type Telemetry struct {
 	decisions *prometheus.CounterVec
 	checks    *prometheus.CounterVec
 	fallbacks *prometheus.CounterVec
-	took      *prometheus.HistogramVec
+	took      *durations
 	inflight  *prometheus.GaugeVec
-	store     prometheus.Observer
+	store     *duration
 	log       *slog.Logger
 	callerID  func(seawall.Key) string
 	started   time.Time
@@ -83,16 +83,15 @@ func New(cfg Config) (*Telemetry, error) {
 		fallbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "seawall_fallback_total", Help: "Checks decided without the shared store, by outcome and reason.",
 		}, []string{"layer", "policy", "outcome", "reason"}),
-		took: prometheus.NewHistogramVec(durations("seawall_decision_duration_seconds",
-			"Time from the start of a decision until the layer's outcome was known."), []string{"layer"}),
+		took: newDurations("seawall_decision_duration_seconds",
+			"Time from the start of a decision until the layer's outcome was known.", "layer"),
 		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "seawall_inflight", Help: "Requests of this instance that hold a slot of the layer.",
 		}, []string{"layer"}),
 		log: cfg.Logger, callerID: cfg.CallerID, started: time.Now(),
 	}
-	store := prometheus.NewHistogramVec(durations("seawall_store_duration_seconds",
-		"Time that decisions waited for the store."), []string{"store"})
-	t.store = store.WithLabelValues(cfg.StoreName)
+	store := newDurations("seawall_store_duration_seconds", "Time that decisions waited for the store.", "store")
+	t.store = store.with(cfg.StoreName)
 	t.asked = t.storeAsked
 	collectors := append([]prometheus.Collector{t.decisions, t.checks, t.fallbacks, t.took, t.inflight, store}, gauges(cfg)...)
 	if err := register(cfg.Registerer, collectors); err != nil {
@@ -112,17 +111,6 @@ func register(reg prometheus.Registerer, collectors []prometheus.Collector) erro
 		}
 	}
 	return nil
-}
-
-// durations are buckets from 20 µs, about what a decision in memory takes under load, to 250 ms, more than
-// any wait.
-func durations(name, help string) prometheus.HistogramOpts {
-	return prometheus.HistogramOpts{
-		Name: name, Help: help,
-		Buckets:                        []float64{2e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 0.1, 0.25},
-		NativeHistogramBucketFactor:    1.1,
-		NativeHistogramMaxBucketNumber: 160,
-	}
 }
 
 // gauges export what the store and what wraps it, the worker shedder and the flags know.
@@ -192,7 +180,7 @@ func gauges(cfg Config) []prometheus.Collector {
 func (t *Telemetry) Decided(ctx context.Context, r *seawall.Request, e seawall.Event) {
 	c := t.countersOf(&e)
 	c.byMode[e.Mode][e.Outcome].Inc()
-	c.took.Observe(e.Took.Seconds())
+	c.took.observe(e.Took)
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.SetAttributes(
 			attribute.String("seawall."+e.Layer+".outcome", e.Outcome.String()),
@@ -250,7 +238,7 @@ func (t *Telemetry) Asking(ctx context.Context, checks []seawall.Check) func(tim
 }
 
 func (t *Telemetry) storeAsked(took time.Duration, err error) {
-	t.store.Observe(took.Seconds())
+	t.store.observe(took)
 	if err != nil {
 		t.logSampled("seawall: decided without the store", err)
 	}
