@@ -9,11 +9,13 @@
 -- $7             for how long anybody stands in line without asking again, in ms
 -- observes how many are taken or waited for by those ahead, and by those ahead alone.
 
+--@same
+$2 $3 $7
 --@observes
 $n, $before
 --@check
 local $n, $before, $place, $since = 0, 0, false, ms - $6
-local $leases = redis.pcall('ZRANGEBYSCORE', $key, '(' .. ms, '+inf')
+local $leases = redis.pcall('ZRANGEBYSCORE', $key, live, '+inf')
 local $bad = $leases.err ~= nil
 if not $bad then
   for _, lease in ipairs($leases) do $n = $n + (tonumber(string.match(lease, '%*(%d+)$')) or 1) end
@@ -48,7 +50,8 @@ if $bad then redis.call('DEL', $key) end
 if $place then redis.call('ZREM', $key, $place) end
 redis.call('ZREMRANGEBYSCORE', $key, '-inf', '(' .. -ms - $7)
 redis.call('ZREMRANGEBYSCORE', $key, -ms, '(0')
-redis.call('ZADD', $key, ms + $2, $1)
+if ttl ~= $2 then ttl, expires = $2, string.format('%d', ms + $2) end
+redis.call('ZADD', $key, expires, $1)
 redis.call('PEXPIRE', $key, $2)
 if tick then redis.call('ZREMRANGEBYSCORE', $key, 0, ms) end
 

@@ -10,10 +10,12 @@
 -- Of release and renew, $1 and $2 are the same; an error would hold up the others of their batch. A renewal
 -- does not mind whether the lease is still there: after a loss of data it brings it back, and counts it in lost.
 
+--@same
+$2 $3
 --@observes
 $n
 --@check
-local $n = redis.pcall($4 == '0' and 'ZCOUNT' or 'ZRANGEBYSCORE', $key, '(' .. ms, '+inf')
+local $n = redis.pcall($4 == '0' and 'ZCOUNT' or 'ZRANGEBYSCORE', $key, live, '+inf')
 local $bad = type($n) == 'table' and $n.err ~= nil
 if $bad then
   $n = 0
@@ -22,7 +24,7 @@ elseif $4 ~= '0' then
   for _, lease in ipairs($n) do sum = sum + (tonumber(string.match(lease, '%*(%d+)$')) or 1) end
   $n = math.min(sum, 2 ^ 53)
 end
-local $ok = $n + math.max($4, 1) <= tonumber($3)
+local $ok = $n + math.max($4, 1) <= $3 + 0
 
 --@mend
 -- A lease that outlives its TTL stems from before the clock stepped back.
@@ -31,7 +33,8 @@ for _, lease in ipairs(late) do redis.call('ZADD', $key, ms + $2, lease) end
 
 --@commit
 if $bad then redis.call('DEL', $key) end
-redis.call('ZADD', $key, ms + $2, $1)
+if ttl ~= $2 then ttl, expires = $2, string.format('%d', ms + $2) end
+redis.call('ZADD', $key, expires, $1)
 redis.call('PEXPIRE', $key, $2)
 if tick then redis.call('ZREMRANGEBYSCORE', $key, 0, ms) end -- below zero are those who wait for a slot
 
@@ -44,5 +47,6 @@ local kept = redis.call('TYPE', $key).ok
 if kept ~= 'zset' and kept ~= 'none' then redis.call('DEL', $key) end
 local expiry = redis.call('ZSCORE', $key, $1)
 if not expiry or tonumber(expiry) <= ms then lost = lost + 1 end
-redis.call('ZADD', $key, ms + $2, $1)
+if ttl ~= $2 then ttl, expires = $2, string.format('%d', ms + $2) end
+redis.call('ZADD', $key, expires, $1)
 redis.call('PEXPIRE', $key, $2)

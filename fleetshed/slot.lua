@@ -8,15 +8,32 @@
 -- $capacity what the fleet announces, or no number; read only before refusing, unless $3 is fixed
 -- observes how many are taken before the decision, expired ones aside.
 
+--@same
+$2 $3 $4
 --@observes
 $n
 --@check
-local $n = redis.pcall('ZCOUNT', $key, '(' .. ms, '+inf')
-local $bad = type($n) ~= 'number'
-if $bad then $n = 0 end
-local $ok = $n < tonumber($3)
+-- The requests of a call are all for this key: what they take is counted on, and the key is told once how long it lasts.
+local $n, $bad = counts, false
+if counted ~= $key then
+  $n = redis.pcall('ZCOUNT', $key, live, '+inf')
+  $bad = type($n) ~= 'number'
+  if $bad then $n = 0 end
+end
+local $ok = $n < $3 + 0
 if not $ok and $4 ~= '1000000' then
   local total = tonumber($capacity)
   $ok = total ~= nil and $n < total - math.ceil(total * $4 / 1e6)
 end
+
+--@commit
+if $bad then redis.call('DEL', $key) end
+if ttl ~= $2 then ttl, expires = $2, string.format('%d', ms + $2) end
+redis.call('ZADD', $key, expires, $1)
+counted, counts = $key, $n + 1
+if told ~= $key or tells ~= $2 then
+  redis.call('PEXPIRE', $key, $2)
+  told, tells = $key, $2
+end
+if tick then redis.call('ZREMRANGEBYSCORE', $key, 0, ms) end
 

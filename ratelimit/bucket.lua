@@ -11,13 +11,15 @@
 -- since is not given back.
 -- observes the debt, arrival time - now, before the decision: limbs; at most $3 $4.
 
+--@same
+$3 $4 $5
 --@observes
 $nh, $nl
 --@check
 local $v = redis.pcall('GET', $key)
 local $nh, $nl = 0, 0
-local $fh, $fl = tonumber($3), tonumber($4)
-if type($v) == 'string' then
+local $fh, $fl = $3 + 0, $4 + 0
+if $v and type($v) == 'string' then
   local h, l = tonumber(string.sub($v, 1, -16)), tonumber(string.sub($v, -15))
   if h and l and l >= 0 and (h > hi or h == hi and l > lo) then
     $nh, $nl = h - hi, l - lo

@@ -8,6 +8,8 @@
 -- $3       the window in seconds, which is a step in microseconds
 -- observes what was used in the previous window and in this one, and how many microseconds of this one are over
 
+--@same
+$2 $3
 --@observes
 $p, $n, $over
 

@@ -13,6 +13,8 @@
 -- The check forgets what has left the window, and counts what lies in the future, from before the clock stepped
 -- back, as of now.
 
+--@same
+$2 $3
 --@observes
 $n, $next, $wait, $reset
 
@@ -21,7 +23,7 @@ local $n, $next, $wait, $reset, $bad = 0, 0, 0, 0, false
 do
   local now, w = sec * 1e6 + usec, tonumber($3)
   local first = redis.pcall('ZRANGE', $key, 0, 1, 'WITHSCORES')
-  $bad = first.err ~= nil or #first == 2 or #first > 2 and first[1] ~= 't'
+  $bad = first.err ~= nil or #first == 2 or #first > 2 and (first[1] ~= 't' or first[2] + 0 < -1e15 or first[2] + 0 > 0)
   if not $bad and #first > 0 then
     $n = -first[2]
     local last = redis.call('ZRANGE', $key, -1, -1, 'WITHSCORES')[2]
@@ -32,7 +34,7 @@ do
     local oldest = math.min(first[4], now)
     if oldest <= now - w then
       oldest = nil
-      for _, gone in ipairs(redis.call('ZRANGEBYSCORE', $key, 0, now - w)) do $n = $n - string.match(gone, '^%d+') end
+      for _, gone in ipairs(redis.call('ZRANGEBYSCORE', $key, 0, now - w)) do $n = $n - (string.match(gone, '^%d+') or 0) end
       redis.call('ZREMRANGEBYSCORE', $key, 0, now - w)
       if $n > 0 then redis.call('ZADD', $key, -$n, 't') else redis.call('DEL', $key) end
     end
@@ -49,7 +51,7 @@ do
         local old = redis.call('ZRANGE', $key, at, at + some - 1, 'WITHSCORES')
         if #old == 0 then break end
         for i = 1, #old, 2 do
-          left = left + string.match(old[i], '^%d+')
+          left = left + (string.match(old[i], '^%d+') or 0)
           local leaves = old[i + 1] + w - now
           if $next == 0 and left >= more then $next = leaves end
           if $wait == 0 and fit > 0 and left >= fit then $wait = leaves end

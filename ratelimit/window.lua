@@ -9,6 +9,8 @@
 --              in none, the caller's clock is too wrong and it is told so
 -- observes what was used, and how many microseconds are left of the window
 
+--@same
+$2 $3 $4 $5 $6
 --@observes
 $n, $left
 

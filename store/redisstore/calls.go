@@ -6,11 +6,13 @@ import (
 )
 
 const (
-	// workers is how many calls to Redis an instance has under way: enough that one is being prepared
-	// while others are being answered.
-	workers = 4
-	// maxPipeline is how many queued calls a worker sends in one round trip.
-	maxPipeline = 64
+	// workers is how many round trips with calls an instance has under way: one is being prepared while the other is
+	// being answered. More make the calls smaller, which cost Redis more then.
+	workers = 2
+	// maxTaken is how many queued calls a worker sends in one round trip.
+	maxTaken = maxRequests
+	// maxAlike is up to how many groups of calls are opened for those that share arguments.
+	maxAlike = 8
 	// maxQueued bounds the calls that wait for a worker; behind a frozen Redis their callers give up after
 	// milliseconds, and what nobody waits for is dropped before it is sent.
 	maxQueued = 4096

@@ -1,11 +1,14 @@
 // Package redisstore is a seawall.Store on Redis, shared by all instances of a service.
 //
-// # One script a request
+// # One script a request, and one for many
 //
 // The checks of a request are one script call. Its text depends only on the shape of the request, the
-// sequence of its rules' kinds, so every instance has the same text and SHA. A rule's Script is Lua in
-// sections, each introduced by a line:
+// sequence of its rules' kinds and of what is asked of them, so every instance has the same text and SHA. Requests of one
+// shape that are queued at the same time share a call: one after the other is decided in it as if it were alone, in the
+// order in which they were queued. A rule's Script is Lua in sections, each introduced by a line:
 //
+//	--@same     the arguments of check and commit that depend on the rule alone, with spaces between them: requests
+//	            that have the same ones share them in a call, by == (optional)
 //	--@observes the numbers of the observation, at most four, with commas between them
 //	--@check    reads; sets $ok and what is observed. Spends nothing.
 //	--@mend     runs if the check refuses, and may repair what an odd clock left behind (optional)
@@ -20,7 +23,8 @@
 // is committed, and the store asks again with arguments for the time that Redis gave.
 //
 // Of two sections of one name the first counts. The script is the prelude, the check blocks of all rules,
-// their mend blocks and the decision, and their commit blocks, unrolled. In a section
+// their mend blocks and the decision, and their commit blocks, unrolled, in a loop over the requests if they are several.
+// In a section
 //
 //	$key       is the check's Redis key
 //	$1, $2 …   are the arguments that Rule.Args gave
@@ -28,9 +32,16 @@
 //	$name      is a local variable of this check, visible in its later sections
 //	hi, lo     are Redis' clock in nanoseconds, as hi·10^15 + lo
 //	ms         is the same in milliseconds, and tick is true in one call out of 64
+//	live       is "(" and ms, as text: from where on scores of sorted sets lie in the future
 //	sec, usec  are the same as Redis' TIME gives them
+//	ttl, expires; counted, counts; told, tells
+//	           are variables that outlive the request, and are nil at the beginning of a call, and the latter four behind a
+//	           Reset: what is known of the last TTL, or of the last key
 //
-// All checks are evaluated before anything is committed, so an error half-way changes nothing.
+// All checks of a request are evaluated before anything of it is committed. A section raises no error, whatever it finds: it
+// would end the call, behind requests that have been committed and ahead of others. What Redis itself refuses at the first
+// write of a call, out of memory or as a replica, it refuses for all its requests. A call is for 128 requests and 384 checks
+// at most, which keep Redis for about a millisecond. A request has at most 50 checks.
 //
 // # Keys
 //
@@ -40,7 +51,7 @@
 //
 // # Waiting
 //
-// A few workers send the calls; what queues up meanwhile shares a round trip, and what was released meanwhile
+// A few workers send the calls; what queues up meanwhile shares calls and a round trip, and what was released meanwhile
 // goes out ahead of it. A call waits for its context, not for a socket: when the context is done it returns.
 // If it was not sent yet, it never is; otherwise it is left to finish on its connection, which stays usable.
 // Either way its leases count as held: until they are released, they are renewed, and taken as soon as Redis

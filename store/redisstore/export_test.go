@@ -71,3 +71,13 @@ func Names(cfg Config) (func(seawall.Key, *seawall.Limit) string, error) {
 	}
 	return s.nameOf, nil
 }
+
+// Waiting returns how many calls wait for a worker.
+func (s *Store) Waiting() int {
+	s.calls.mu.Lock()
+	defer s.calls.mu.Unlock()
+	return len(s.calls.queue)
+}
+
+// Workers is how many calls are under way at once, MaxRequests how many requests one is for at most.
+const Workers, MaxRequests = workers, maxRequests

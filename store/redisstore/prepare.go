@@ -30,7 +30,11 @@ func (s *Store) Prepare(checks []seawall.Check) {
 		}
 	}
 	if shape, err := s.shapes.of(checks, counts); err == nil {
-		scripts = append(scripts, shape.script)
+		for _, script := range []script{shape.one, shape.many, shape.alike} {
+			if script.text != "" {
+				scripts = append(scripts, redis.NewScript(script.text))
+			}
+		}
 	}
 	s.preparation.mu.Lock()
 	defer s.preparation.mu.Unlock()

@@ -69,11 +69,15 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n uint8, data []byte) {
 		checks := everyKind(t)
 		checks = checks[:1+int(n)%len(checks)]
-		a := answer{shape: shapeOf(t, checks)}
+		sh, reply := shapeOf(t, checks), []int64(nil)
 		for ; len(data) >= 8; data = data[8:] {
-			a.reply = append(a.reply, int64(binary.LittleEndian.Uint64(data)))
+			reply = append(reply, int64(binary.LittleEndian.Uint64(data)))
 		}
-		if a.shape.accepts(a.reply) != nil {
+		a, err := sh.answerOne(reply)
+		if requests := len(reply) / sh.width(); err != nil && requests > 0 {
+			a, err = sh.answerMany(reply, requests/2, requests)
+		}
+		if err != nil {
 			return
 		}
 		if _, missed := a.missed(); missed {
@@ -94,12 +98,26 @@ func TestReplyOfTheWrongWidthIsRefused(t *testing.T) {
 	sh := shapeOf(t, checks)
 	width := sh.columns[len(checks)]
 	assert.Equal(t, 1+1+2+4+3+2+2+0+0+2, width, "mask, lease, bucket, log, counter, window, a peek, and a window")
-	require.NoError(t, sh.accepts(make([]int64, width)))
-	require.NoError(t, sh.accepts([]int64{-1, 1_800_000_000, 5}), "a time, since there is a window")
+	accepts := func(sh *shape, reply []int64) error { _, err := sh.answerOne(reply); return err }
+	require.NoError(t, accepts(sh, make([]int64, width)))
+	require.NoError(t, accepts(sh, []int64{-1, 1_800_000_000, 5}), "a time, since there is a window")
 	for _, reply := range [][]int64{nil, {}, {0}, {-1}, {-1, 1}, {-3, 1, 1}, {-2, 1}, make([]int64, width-1), make([]int64, width+1)} {
-		assert.ErrorContains(t, sh.accepts(reply), "want")
+		assert.ErrorContains(t, accepts(sh, reply), "want")
 	}
-	require.NoError(t, sh.accepts([]int64{-2, 1_800_000_000, 5}), "too late")
+	require.NoError(t, accepts(sh, []int64{-2, 1_800_000_000, 5}), "too late")
 	lease := shapeOf(t, checks[:1])
-	assert.Error(t, lease.accepts([]int64{-1, 1_800_000_000, 5}), "no lease asks for the time")
+	assert.Error(t, accepts(lease, []int64{-1, 1_800_000_000, 5}), "no lease asks for the time")
+
+	for n := range 4 {
+		reply := make([]int64, n*width+2)
+		for i := range n {
+			_, err := sh.answerMany(reply, i, n)
+			require.NoError(t, err)
+			_, err = sh.answerMany(reply[1:], i, n)
+			require.ErrorContains(t, err, "want")
+			reply[i*width] = -3
+			_, err = sh.answerMany(reply, i, n)
+			require.ErrorContains(t, err, "want")
+		}
+	}
 }

@@ -26,6 +26,7 @@ func sections(script string) map[string]string {
 type vocabulary struct {
 	key, capacity string
 	suffix        string // of local variables
+	spilled       bool   // they are fields of a table
 	arg           func(k int) string
 	usedCapacity  bool
 }
@@ -34,6 +35,9 @@ type vocabulary struct {
 // stays, as the end of a pattern.
 func (v *vocabulary) fill(section string) string {
 	var b strings.Builder
+	if v.spilled {
+		section = strings.ReplaceAll(section, "local $", "$")
+	}
 	for {
 		before, rest, found := strings.Cut(section, "$")
 		b.WriteString(before)
@@ -63,6 +67,14 @@ func (v *vocabulary) word(name string) string {
 	case "capacity":
 		v.usedCapacity = true
 		return v.capacity
+	}
+	return v.local(name)
+}
+
+// local is what a local variable of the check is called.
+func (v *vocabulary) local(name string) string {
+	if v.spilled {
+		name = "spill." + name
 	}
 	return name + v.suffix
 }

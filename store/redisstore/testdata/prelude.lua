@@ -8,7 +8,4 @@ local redis = {pcall = real.pcall, call = function(cmd, ...)
   return real.call(cmd, unpack(args))
 end}
 local sec, usec = tonumber(ARGV[#ARGV - 1]), tonumber(ARGV[#ARGV])
-local hi = math.floor(sec / 1e6)
-local lo = (sec - hi * 1e6) * 1e9 + usec * 1e3
-local ms = sec * 1e3 + math.floor(usec / 1e3)
 local tick = false
