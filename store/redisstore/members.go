@@ -111,7 +111,7 @@ func (s *Store) beat() error {
 			return classify(err)
 		}
 	}
-	fleet, known, err := s.announce(ctx, workers, s.ledger.Fleet(), seen, true)
+	fleet, known, err := s.announce(ctx, workers, s.ledger.fleetHeld(), seen, true)
 	if err != nil {
 		return err
 	}

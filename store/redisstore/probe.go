@@ -42,7 +42,7 @@ func (s *Store) Claim(leases ...seawall.Lease) {
 	}
 	now := s.now()
 	for _, l := range leases {
-		s.ledger.Add(l, now)
+		s.ledger.add(l, now)
 	}
 	s.releases.claim(unheard, leases...)
 }

@@ -188,7 +188,7 @@ func (s *Store) Release(ctx context.Context, leases ...seawall.Lease) error {
 	var waiting [8]chan struct{}
 	n := 0
 	for _, l := range leases {
-		taken, held := s.ledger.Remove(l.ID)
+		taken, held := s.ledger.remove(l.ID)
 		if !held || s.releases.unclaim(l.ID) {
 			continue
 		}

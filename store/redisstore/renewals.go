@@ -22,7 +22,7 @@ func (s *Store) claim() bool {
 // renew renews the leases that are due. Those that Redis does not take now are claimed, which is tried until
 // it does: a third of their TTL later may be too late.
 func (s *Store) renew() {
-	due := slices.DeleteFunc(s.ledger.Due(s.now()), func(l seawall.Lease) bool { return s.releases.claimed(l.ID) })
+	due := slices.DeleteFunc(s.ledger.due(s.now()), func(l seawall.Lease) bool { return s.releases.claimed(l.ID) })
 	if err := s.renewGranted(due); err != nil {
 		s.log.Warn("seawall: leases could not be renewed; they are claimed as soon as Redis answers", "error", err)
 	}
@@ -54,7 +54,7 @@ func (s *Store) renewAll(leases []seawall.Lease) (lost int64, rest []seawall.Lea
 	}
 	s.renewals.Lock()
 	defer s.renewals.Unlock()
-	leases = slices.DeleteFunc(leases, func(l seawall.Lease) bool { return !s.ledger.Holds(l.ID) })
+	leases = slices.DeleteFunc(leases, func(l seawall.Lease) bool { return !s.ledger.holds(l.ID) })
 	for len(leases) > 0 {
 		batch := leases[:min(len(leases), maxBatch)]
 		ctx, cancel := context.WithTimeout(context.Background(), s.renewWait)

@@ -49,7 +49,7 @@ type Store struct {
 	lastID    atomic.Uint64
 	clock     clock
 	calls     calls
-	ledger    seawall.Ledger
+	ledger    ledger
 	releases  releases
 	renewing  time.Duration // how often leases are looked through
 	renewals  sync.RWMutex  // held to renew; read-held to release along with calls
@@ -179,7 +179,7 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 			c.At = a.at()
 		}
 		if _, ok := c.Lease(); ok && !res.Committed {
-			if l, held := s.ledger.Remove(c.ID); held && s.now().Sub(began) >= l.Rule.TTL()/3 {
+			if l, held := s.ledger.remove(c.ID); held && s.now().Sub(began) >= l.Rule.TTL()/3 {
 				s.releases.add(l, nil) // it was long due: it may have been renewed meanwhile
 			}
 		}
@@ -198,7 +198,7 @@ func (s *Store) hold(checks []seawall.Check) (some bool) {
 			c.ID = s.lastID.Add(1)
 		}
 		if l, ok := c.Lease(); ok {
-			s.ledger.Add(l, now)
+			s.ledger.add(l, now)
 			some = true
 		}
 	}
@@ -209,7 +209,7 @@ func (s *Store) hold(checks []seawall.Check) (some bool) {
 func (s *Store) forget(checks []seawall.Check) {
 	for i := range checks {
 		if l, ok := checks[i].Lease(); ok {
-			s.ledger.Remove(l.ID)
+			s.ledger.remove(l.ID)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (s *Store) claimAll(checks []seawall.Check) {
 // giveBack releases what the checks may have taken.
 func (s *Store) giveBack(checks []seawall.Check) {
 	for i := range checks {
-		if l, held := s.ledger.Remove(checks[i].ID); held {
+		if l, held := s.ledger.remove(checks[i].ID); held {
 			s.releases.add(l, nil)
 		}
 	}
@@ -278,7 +278,7 @@ func (s *Store) Close(ctx context.Context) error {
 	}
 	s.drain(ctx) // what the last calls left; without Redis, it expires
 	var errs []error
-	if held := s.ledger.All(); len(held) > 0 {
+	if held := s.ledger.all(); len(held) > 0 {
 		_, err := s.runBatch(ctx, "release", held)
 		errs = append(errs, err)
 	}

@@ -232,7 +232,7 @@ func (s *Store) settle(c *call) {
 	took := c.err == nil && c.answer.reply[0] > 0 && c.answer.reply[0]&3 != 0 && !first
 	if took || unknownOutcome(c.err) {
 		for _, l := range c.leases {
-			if !s.ledger.Holds(l.ID) {
+			if !s.ledger.holds(l.ID) {
 				s.releases.add(l, nil)
 			}
 		}
