@@ -35,17 +35,29 @@ func (a *Admission) Return() {
 }
 
 func (a *Admission) leave() {
-	defer a.guard("leave")
 	for i := range a.parts {
 		p := &a.parts[i]
-		if ticket := p.ticket; ticket != 0 {
-			p.ticket = 0
-			p.layer.local.Leave(ticket)
+		if p.ticket != 0 {
+			a.leavePart(p)
 		}
 		if p.holds {
-			a.stack.observer.Inflight(p.layer.name, -1)
+			a.letGo(p)
 		}
 	}
+}
+
+// leavePart leaves a local layer. One that panics keeps no other.
+func (a *Admission) leavePart(p *part) {
+	defer a.guard("leave")
+	ticket := p.ticket
+	p.ticket = 0
+	p.layer.local.Leave(ticket)
+}
+
+// letGo reports that the request holds nothing of the layer any more.
+func (a *Admission) letGo(p *part) {
+	defer a.guard("observer")
+	a.stack.observer.Inflight(p.layer.name, -1)
 }
 
 func (a *Admission) release(ctx context.Context) {

@@ -155,3 +155,60 @@ func TestNewRefusesNilLayers(t *testing.T) {
 	_, err := seawall.New(seawall.Config{}, (*ratelimit.Limiter)(nil))
 	assert.ErrorContains(t, err, "nil *ratelimit.Limiter")
 }
+
+// another is a local layer beside the worker shedder, with faults of its own.
+type another struct {
+	*switchLayer
+	leaves, causes bool // panics
+}
+
+func (l *another) Name() string { return "another" }
+
+func (l *another) Cause() seawall.Cause {
+	if l.causes {
+		panic("limiter bug")
+	}
+	return l.switchLayer.Cause()
+}
+
+func (l *another) Leave(t seawall.Ticket) {
+	l.switchLayer.Leave(t)
+	if l.leaves {
+		panic("limiter bug")
+	}
+}
+
+func anotherLayer(t *testing.T) *another {
+	t.Helper()
+	limit, err := seawall.NewLimit("another", "a", seawall.FailOpen)
+	require.NoError(t, err)
+	return &another{switchLayer: &switchLayer{limit: limit}}
+}
+
+// TestALayerThatPanicsWhenItIsLeftKeepsNoOther has one of two local layers panic when a request leaves it.
+func TestALayerThatPanicsWhenItIsLeftKeepsNoOther(t *testing.T) {
+	faulty, worker, seen := anotherLayer(t), newSwitch(t), &recorder{}
+	faulty.leaves = true
+	s, err := seawall.New(seawall.Config{Observer: seen}, faulty, worker)
+	require.NoError(t, err)
+	a := s.Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("caller")})
+	assert.Equal(t, 1, worker.inside)
+	a.Done(t.Context())
+	assert.Zero(t, worker.inside)
+	assert.Equal(t, map[string]int{"another": 0, "workershed": 0}, seen.inflight)
+	assert.Equal(t, []string{"leave"}, seen.failed)
+}
+
+// TestALayerThatRefusesLateAndPanicsAdmits has a local layer refuse at the last moment, and panic when it is asked why.
+func TestALayerThatRefusesLateAndPanicsAdmits(t *testing.T) {
+	faulty, seen := anotherLayer(t), &recorder{}
+	faulty.full, faulty.causes = true, true
+	s, err := seawall.New(seawall.Config{Observer: seen}, faulty)
+	require.NoError(t, err)
+	var a *seawall.Admission
+	require.NotPanics(t, func() { a = s.Admit(t.Context(), &seawall.Request{Key: seawall.NewKey("caller")}) })
+	assert.False(t, a.Decision().Denied)
+	a.Done(t.Context())
+	assert.Zero(t, faulty.inside)
+	assert.NotEmpty(t, seen.failed)
+}

@@ -42,6 +42,7 @@ func (a *Admission) verdict(l *layer, m Mode) (res Result, ticket Ticket) {
 // begin tells the local layers what became of the request. One that they refuse only now was admitted by the store, which
 // is not asked again.
 func (a *Admission) begin() {
+	defer a.guard("begin")
 	for i := range a.parts {
 		p := &a.parts[i]
 		if p.ticket == 0 || a.refused.denied() {

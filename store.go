@@ -7,7 +7,7 @@ type Store interface {
 	// Apply evaluates the checks of one request in one atomic step and appends a Result for each to dst.
 	// Enforced checks commit if and only if every enforced check admits; advisory ones if and only if every
 	// check does; those with an Op other than Spend play no part in that. It sets the ID of checks that have
-	// none.
+	// none and need one.
 	//
 	// A denial is a Result. An error means that nothing could be decided, in particular that ctx was done
 	// first. Such a call may have taken leases all the same: they count as held until they are released, by

@@ -19,14 +19,16 @@ func (v *visits) shows(l *Limit) bool { return v.among(l, atomic.LoadInt32(&v.sh
 
 // among tells whether one of the first n has that name.
 func (v *visits) among(l *Limit, n int32) bool {
-	for at := v; n > 0; n, at = n-int32(len(at.at)), at.next {
+	for at := v; ; at = at.next {
 		for _, visited := range at.at[:min(int(n), len(at.at))] {
 			if visited == l || visited.name == l.name {
 				return true
 			}
 		}
+		if n -= int32(len(at.at)); n <= 0 {
+			return false // next is not shown
+		}
 	}
-	return false
 }
 
 func (v *visits) add(l *Limit) {

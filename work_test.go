@@ -210,6 +210,37 @@ func TestARequestMayBeContinuedWhenItIsDone(t *testing.T) {
 	late.Wait()
 }
 
+// TestARequestMayMeetMoreWhileItIsContinued has it meet more limits than it has room for at first, while a handler that
+// outlives a timeout goes on with it inside.
+func TestARequestMayMeetMoreWhileItIsContinued(t *testing.T) {
+	s, ctx := plenty(t, nil, nil), t.Context()
+	stackOf := func(policy string) *seawall.Stack {
+		rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
+			{Name: policy, Quota: ratelimit.TokenBucket(ratelimit.PerSecond(1_000_000), 1_000_000_000)},
+		}})
+		require.NoError(t, err)
+		s, err := seawall.New(seawall.Config{Store: memstore.New(memstore.Config{Now: time.Now})}, rate)
+		require.NoError(t, err)
+		return s
+	}
+	more, inside := stackOf("more"), stackOf("inside")
+	var late sync.WaitGroup
+	for range 100 {
+		outer := &seawall.Request{Key: seawall.NewKey("a")}
+		a := s.Admit(ctx, outer)
+		late.Go(func() {
+			inner := &seawall.Request{Key: seawall.NewKey("a")}
+			inner.Continue(outer)
+			inside.Admit(ctx, inner).Done(ctx)
+		})
+		b := more.Admit(ctx, outer)
+		assert.Len(t, b.Checks(), 1)
+		b.Done(ctx)
+		a.Done(ctx)
+	}
+	late.Wait()
+}
+
 // TestManyLimitsAreMetOnce has more of them than a request has room for at first.
 func TestManyLimitsAreMetOnce(t *testing.T) {
 	var policies []ratelimit.Policy

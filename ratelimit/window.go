@@ -35,24 +35,24 @@ func (w *window) at(now int64) *boundaries {
 	return b
 }
 
-// The state in memory is one word, the window's begin in seconds times giga plus what was used less one: a
-// window of which nothing is used is not kept.
-const giga = 1_000_000_000
+// The state in memory is one word: the window's begin in seconds, which have room for 270 years since the Unix epoch, and in
+// the low bits what was used. A window of which nothing is used is not kept.
+const usedBits = 30 // of maxLimit
 
 // used is what was spent in the window that began at begin. What stems from a later one was spent before the
 // clock stepped back, and counts.
 func (w *window) used(word, begin int64) int64 {
-	if word == 0 || word/giga < begin {
+	if word>>usedBits < begin {
 		return 0
 	}
-	return word%giga + 1
+	return word & (1<<usedBits - 1)
 }
 
 func (w *window) word(begin, used int64) int64 {
 	if used <= 0 {
 		return 0
 	}
-	return begin*giga + min(used, giga) - 1
+	return begin<<usedBits | min(used, maxLimit)
 }
 
 // Kind implements seawall.Rule.
@@ -64,7 +64,7 @@ func (w *window) Step(word, now int64, c *seawall.Check) (unspent, spent int64, 
 	begin := w.at(now)[1]
 	used := w.used(word, begin)
 	ok = used+cost(c) <= w.limit
-	if !ok && word/giga > begin {
+	if !ok && word>>usedBits > begin {
 		word = w.word(begin, used)
 	}
 	return word, w.word(begin, used+cost(c)), ok
@@ -96,14 +96,14 @@ func (w *window) Commit(s *seawall.State, env seawall.Env, c *seawall.Check) {
 // Refund implements seawall.Refunder. It gives nothing back that was spent in an earlier window.
 func (w *window) Refund(s *seawall.State, env seawall.Env, c *seawall.Check) {
 	begin := w.at(env.Now)[1]
-	if seconds(c.At) >= begin && s.Word/giga == begin {
+	if seconds(c.At) >= begin && s.Word>>usedBits == begin {
 		s.Word = w.word(begin, w.used(s.Word, begin)-cost(c))
 	}
 }
 
 // Idle implements seawall.Rule.
 func (w *window) Idle(s *seawall.State, now int64) bool {
-	return s.Word == 0 || s.Word/giga < w.at(now)[1]
+	return w.used(s.Word, w.at(now)[1]) == 0
 }
 
 // Result implements seawall.Rule.

@@ -12,9 +12,10 @@ func (s *Store) Assume(c seawall.Check, remaining int64) {
 	evaluated := sh.evaluated
 	e := &evaluated[0]
 	defer s.settle(1<<shard, evaluated)
+	e.state = &e.word
 	env := s.env()
 	sh.reserve(1)
-	sh.reset(e)
+	sh.reset(n, evaluated)
 	c.Cost = 1
 	seen, ok := c.Rule.Check(e.state, env, &c)
 	c.Cost = c.Rule.Result(seen, ok, false, env, &c).Remaining - max(0, remaining)

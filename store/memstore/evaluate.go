@@ -68,6 +68,7 @@ func (s *Store) settle(locks uint64, evaluated []evaluation) {
 	for i := range evaluated {
 		if e := &evaluated[i]; e.slot != nil {
 			e.slot.unlock(e.word.Word)
+			e.slot = nil // its table is kept no longer than the shard has it
 		}
 	}
 	for ; locks != 0; locks &= locks - 1 {
@@ -115,8 +116,10 @@ func (s *Store) decide(dst []seawall.Result, checks []seawall.Check, evaluated [
 	enforced, all := true, true
 	for i := range checks {
 		c, e := &checks[i], &evaluated[i]
+		sh := &s.shards[e.shard]
+		s.catchUp(sh, env)
 		if c.ID == 0 {
-			c.ID = s.shards[e.shard].number(e.shard)
+			c.ID = sh.number(e.shard)
 		}
 		if c.Op <= seawall.Peek {
 			e.seen, e.ok = c.Rule.Check(e.root().state, env, c)
@@ -133,7 +136,7 @@ func (s *Store) decide(dst []seawall.Result, checks []seawall.Check, evaluated [
 			c.At = env.Now
 		}
 		if c.Op > seawall.Peek {
-			dst = append(dst, s.undo(c, e.root(), env))
+			dst = append(dst, s.undo(c, e.root(), env, evaluated))
 			continue
 		}
 		committed := c.Op == seawall.Spend && (all || enforced && !c.Advisory)
@@ -150,9 +153,9 @@ func (s *Store) decide(dst []seawall.Result, checks []seawall.Check, evaluated [
 }
 
 // undo refunds or resets.
-func (s *Store) undo(c *seawall.Check, e *evaluation, env seawall.Env) seawall.Result {
+func (s *Store) undo(c *seawall.Check, e *evaluation, env seawall.Env, inUse []evaluation) seawall.Result {
 	if c.Op == seawall.Reset {
-		s.shards[e.shard].reset(e)
+		s.shards[e.shard].reset(e.name, inUse)
 	} else if r, ok := c.Rule.(seawall.Refunder); ok && e.slot != nil {
 		r.Refund(e.state, env, c)
 	}

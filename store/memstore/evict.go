@@ -2,8 +2,8 @@ package memstore
 
 import "math/rand/v2"
 
-// sampled is how many states are looked at to find one to forget. It bounds what a new state costs, whatever is kept
-// already.
+// sampled is how many states are looked at to find one to forget. Where open ones are few among others, which is so only if
+// MaxKeys is small, all places of a shard may have to be passed to find them.
 const sampled = 8
 
 // sample calls look with states of one fate, from a random place on, until it returns false or there are no more. Names

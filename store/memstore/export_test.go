@@ -1,6 +1,10 @@
 package memstore
 
-import "github.com/seawall-go/seawall"
+import (
+	"time"
+
+	"github.com/seawall-go/seawall"
+)
 
 // Sampled is how many states are looked at to find one to forget.
 const Sampled = sampled
@@ -19,7 +23,7 @@ func (s *Store) Counts() Counts {
 	return Counts{int(s.totals[slots].Load()), int(s.totals[refused].Load()), int(s.totals[open].Load())}
 }
 
-// Recount counts what is kept, by what the states themselves say.
+// Recount counts what is kept, by what the states themselves say. It panics if a state of slots is not where its shard looks.
 func (s *Store) Recount() (c Counts) {
 	for i := range s.shards {
 		sh := &s.shards[i]
@@ -28,7 +32,10 @@ func (s *Store) Recount() (c Counts) {
 			if !sl.kept() {
 				continue
 			}
-			switch _, holds := sl.cell.Load().rule.(seawall.Holder); {
+			cell := sl.cell.Load()
+			switch _, holds := cell.rule.(seawall.Holder); {
+			case holds && sh.holds[cell.at] != cell:
+				panic("a state of slots is lost")
 			case holds:
 				c.Slots++
 			case sl.fate() == refused:
@@ -58,3 +65,11 @@ func (s *Store) MaxKeys() int { return int(s.maxKeys) }
 
 // SetMaxRefused changes the bound of refused states.
 func (s *Store) SetMaxRefused(n int64) { s.maxRefused = n }
+
+// StandStill ends what the store does in the background, and has so much time pass.
+func (s *Store) StandStill(d time.Duration) {
+	close(s.stop)
+	<-s.done
+	s.stop = make(chan struct{}) // that Close closes
+	s.epoch += int64(d)
+}

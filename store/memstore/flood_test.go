@@ -2,6 +2,7 @@ package memstore_test
 
 import (
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,18 +14,20 @@ import (
 	"github.com/seawall-go/seawall/store/memstore"
 )
 
+// heap is how much memory is in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // TestI5Flood lets 100,000 callers be refused and 1,000,000 others come after them.
 func TestI5Flood(t *testing.T) {
 	refused, others, maxKeys := 100_000, 1_000_000, 0
 	if raceDetector {
 		refused, others, maxKeys = 20_000, 100_000, 10_000
 		t.Log("fewer callers, and memory is not measured: the race detector takes time, and memory of its own")
-	}
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
 	}
 	before := heap()
 	s, _ := small(t, maxKeys)
@@ -153,4 +156,57 @@ func TestOneShardFull(t *testing.T) {
 		require.False(t, r.Admitted)
 		require.LessOrEqual(t, asked.Load()-before, int64(memstore.Sampled+1))
 	}
+}
+
+// TestAFloodLeavesNoTables lets many callers come and their states become idle.
+func TestAFloodLeavesNoTables(t *testing.T) {
+	if raceDetector {
+		t.Skip("memory is not measured: the race detector takes some of its own")
+	}
+	s, advance := small(t, 200_000)
+	c := perDay(t, "api", 1)
+	before := heap()
+	for i := range 200_000 {
+		ask(t, s, c, numbered("", i))
+	}
+	full := heap() - before
+	advance(24 * time.Hour)
+	s.Sweep()
+	require.Zero(t, s.Counts())
+	left := heap() - before
+	t.Logf("%.1f MB, of which %.1f MB are left", float64(full)/1e6, float64(left)/1e6)
+	assert.Less(t, left, full/10)
+	runtime.KeepAlive(s)
+}
+
+// TestManyRulesShareTheirCells has new callers asked about more rules than a few: a state of one word takes its slot, and
+// nothing else.
+func TestManyRulesShareTheirCells(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	s, _ := small(t, 64)
+	var checks []seawall.Check
+	for i := range 12 {
+		checks = append(checks, perDay(t, "policy-"+strconv.Itoa(i), 1_000))
+	}
+	keys := make([]seawall.Key, 30_000)
+	for i := range keys {
+		keys[i] = numbered("", i)
+	}
+	results := make([]seawall.Result, 0, len(checks))
+	i := 0
+	come := func() {
+		for j := range checks {
+			checks[j].Key, checks[j].ID = keys[i], 0
+		}
+		i++
+		if _, err := s.Apply(t.Context(), results, checks); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 10_000 {
+		come()
+	}
+	assert.Less(t, testing.AllocsPerRun(10_000, come), 3.0, "some tables, but no cells")
 }

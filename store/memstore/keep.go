@@ -13,7 +13,9 @@ func (s *Store) keep(c *seawall.Check, e *evaluation, now int64, inUse []evaluat
 	switch known := e.slot != nil; {
 	case !known:
 		sh.place(e, c.Rule, f, now, inUse)
-		e.cell.fleet = holds && c.Key == s.fleetKey
+		if holds { // others share their cell
+			e.cell.fleet = c.Key == s.fleetKey
+		}
 	default:
 		sh.follow(e, c.Rule)
 		if holds {
@@ -34,7 +36,7 @@ func (s *Store) keep(c *seawall.Check, e *evaluation, now int64, inUse []evaluat
 // sweeps, too.
 func (sh *shard) place(e *evaluation, r seawall.Rule, f fate, now int64, inUse []evaluation) {
 	if other := sh.table.Load().find(e.name); other != nil { // of another kind
-		sh.drop(other)
+		sh.forget(other, inUse)
 	}
 	if f == slots && sh.counts[slots] >= spareSlots {
 		sh.dropSomeIdle(slots, sampledSlots, now, inUse)
@@ -86,18 +88,25 @@ func (s *Store) protect(r seawall.Rule, e *evaluation, now int64, inUse []evalua
 	sh.move(e.slot, refused)
 }
 
-// reset forgets the state of a check. Another check of the request may be on it, and finds it as new. Slots that are held
-// count again when they are renewed.
-func (sh *shard) reset(e *evaluation) {
-	sl := sh.table.Load().find(e.name)
+// reset forgets the state of a name. Slots that are held count again when they are renewed.
+func (sh *shard) reset(n name, inUse []evaluation) {
+	sl := sh.table.Load().find(n)
 	switch {
 	case sl == nil:
 	case sl.fate() == slots:
 		c := sl.cell.Load()
 		c.rule.(seawall.Holder).Lapse(&c.more)
-		return
 	default:
-		sh.drop(sl)
+		sh.forget(sl, inUse)
 	}
-	e.slot, e.cell, e.word, e.state = nil, nil, seawall.State{}, &e.word
+}
+
+// forget drops a state. Checks of the request may be on it, and find it as new.
+func (sh *shard) forget(sl *slot, inUse []evaluation) {
+	sh.drop(sl)
+	for i := range inUse {
+		if e := &inUse[i]; e.slot == sl {
+			e.slot, e.cell, e.word, e.state = nil, nil, seawall.State{}, &e.word
+		}
+	}
 }

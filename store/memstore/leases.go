@@ -45,14 +45,38 @@ func (s *Store) Renew() {
 func (sh *shard) renew(s *Store) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	env := s.env()
-	if sh.due > env.Now {
+	sh.renewDue(s.env())
+}
+
+// renewDue renews the leases that are due, or seem to be not, since the clock has stepped back.
+func (sh *shard) renewDue(env seawall.Env) {
+	asked := sh.asked
+	sh.asked = env.Now
+	if sh.due > env.Now && env.Now >= asked {
 		return
 	}
-	sh.due = math.MaxInt64
-	for sl := range sh.all(slots) {
-		c := sl.cell.Load()
-		sh.due = min(sh.due, c.rule.(seawall.Holder).Renew(&c.more, env))
+	due := int64(math.MaxInt64)
+	for _, c := range sh.holds {
+		due = min(due, c.renew(env))
+	}
+	sh.due = due
+}
+
+// renew renews what is held. Where the rule panics, nothing of it is due: its requests will tell.
+func (c *cell) renew(env seawall.Env) (due int64) {
+	defer func() {
+		if recover() != nil {
+			due = math.MaxInt64
+		}
+	}()
+	return c.rule.(seawall.Holder).Renew(&c.more, env)
+}
+
+// catchUp renews leases that the store has not come to in time, because the process stood still: what is held does not look
+// free to the first requests afterwards.
+func (s *Store) catchUp(sh *shard, env seawall.Env) {
+	if sh.due < env.Now-int64(renewEvery) && s.now == nil {
+		sh.renewDue(env)
 	}
 }
 
@@ -63,8 +87,9 @@ func (s *Store) Fleet() seawall.Fleet {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	env, used := s.env(), int64(0)
-	for sl := range sh.all(slots) {
-		if c := sl.cell.Load(); c.fleet {
+	s.catchUp(sh, env)
+	for _, c := range sh.holds {
+		if c.fleet {
 			used += c.rule.(seawall.Holder).Held(&c.more, env)
 		}
 	}

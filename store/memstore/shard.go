@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -21,8 +20,8 @@ const (
 	sampledSlots = 3
 	// spareCells is how many of those are used again that it finds.
 	spareCells = 8
-	// sharedCells is how many cells a shard knows to be shared by new states.
-	sharedCells = 4
+	// sharedCells is how many cells a shard knows to be shared by new states: the rules in use should not be more.
+	sharedCells = 32
 )
 
 // shard is a part of the keys. What decisions without the lock read is on a cache line of its own.
@@ -35,11 +34,13 @@ type shard struct {
 	used   int // places of the table that are not empty
 	counts [fates]int
 	totals *[fates]atomic.Int64 // of all shards
+	holds  []*cell              // of all states of slots
 	cells  [sharedCells]*cell
 	oldest int     // of cells
 	spare  []*cell // of idle states of holders, for new ones of the kind
 	lastID uint64
 	due    int64 // when leases are to be renewed, in nanoseconds; there are none that want it before
+	asked  int64 // when it was asked for those that are due
 
 	evaluated []evaluation  // of the request that holds this lock, if it is the first of its locks
 	looked    seawall.State // of one word that is asked about
@@ -74,21 +75,6 @@ func (sh *shard) shrink() {
 	}
 }
 
-// all are the slots with states of one fate.
-func (sh *shard) all(f fate) iter.Seq[*slot] {
-	return func(yield func(*slot) bool) {
-		if sh.counts[f] == 0 {
-			return
-		}
-		t := sh.table.Load()
-		for i := range t.slots {
-			if sl := &t.slots[i]; sl.kept() && sl.fate() == f && !yield(sl) {
-				return
-			}
-		}
-	}
-}
-
 // kept is how many states there are.
 func (sh *shard) kept() (n int) {
 	for _, of := range sh.counts {
@@ -100,14 +86,8 @@ func (sh *shard) kept() (n int) {
 // dropIdle forgets a state if it equals that of a key never seen, and tells whether it did: not if it is spent from
 // at this moment.
 func (sh *shard) dropIdle(sl *slot, now int64) bool {
-	word := sl.word.Load()
-	c := sl.cell.Load()
-	state := &c.more
-	if c.step != nil {
-		sh.looked.Word = word
-		state = &sh.looked
-	}
-	if !c.rule.Idle(state, now) || !sl.word.CompareAndSwap(word, dead) {
+	word, c := sl.word.Load(), sl.cell.Load()
+	if !sh.idle(c, word, now) || !sl.word.CompareAndSwap(word, dead) {
 		return false
 	}
 	if sl.fate() == slots && len(sh.spare) < spareCells {
@@ -117,11 +97,29 @@ func (sh *shard) dropIdle(sl *slot, now int64) bool {
 	return true
 }
 
+// idle asks the rule. A state whose rule panics, on whosever behalf, is not idle.
+func (sh *shard) idle(c *cell, word, now int64) (idle bool) {
+	defer func() {
+		if recover() != nil {
+			idle = false
+		}
+	}()
+	if c.step == nil {
+		return c.rule.Idle(&c.more, now)
+	}
+	sh.looked.Word = word
+	return c.rule.Idle(&sh.looked, now)
+}
+
 // insert takes a place, which was reserved, for a new state on which a request works.
 func (sh *shard) insert(n name, c *cell, f fate) *slot {
 	sh.used++
 	sh.counts[f]++
 	sh.totals[f].Add(1)
+	if f == slots {
+		c.at = int32(len(sh.holds))
+		sh.holds = append(sh.holds, c)
+	}
 	return sh.table.Load().insert(n, locked, c, marks(f, sh.newest.Add(1)))
 }
 
@@ -141,10 +139,22 @@ func (sh *shard) move(sl *slot, to fate) {
 // drop forgets a state.
 func (sh *shard) drop(sl *slot) {
 	f := sl.fate()
+	if f == slots {
+		sh.dropHold(sl.cell.Load())
+	}
 	sl.word.Store(dead)
 	sl.cell.Store(nil)
 	sh.counts[f]--
 	sh.totals[f].Add(-1)
+}
+
+// dropHold takes a cell out of those of slots.
+func (sh *shard) dropHold(c *cell) {
+	last := len(sh.holds) - 1
+	moved := sh.holds[last]
+	sh.holds[c.at], moved.at = moved, c.at
+	sh.holds[last] = nil
+	sh.holds = sh.holds[:last]
 }
 
 // holderCell returns a cell for a new state of slots: one of an idle state of the kind, if there is one, which equals it.

@@ -103,11 +103,12 @@ func (sl *slot) unlock(word int64) { sl.word.CompareAndSwap(locked, word) }
 
 // cell is what a state has besides its word. States of one word share the one of their rule, which does not change.
 type cell struct {
-	rule seawall.Rule    // of the last commit
+	rule seawall.Rule    // of the last commit or refusal
 	step seawall.Stepper // the same if its states are one word, or nil
 	// If they are not, under the shard's lock, as rule is then:
 	more  seawall.State
-	fleet bool // it is of FleetKey
+	fleet bool  // it is of FleetKey
+	at    int32 // among its shard's cells of slots
 }
 
 // is tells whether the cell's states are words of r.

@@ -149,3 +149,50 @@ func TestKindsReplaceEachOther(t *testing.T) {
 	}
 	assert.Equal(t, s.Recount(), s.Counts())
 }
+
+// TestTwoKindsOfOneNameAreCountedOnce has one request ask about one state by rules of two kinds: what one of them replaces
+// or forgets is gone for the other, too.
+func TestTwoKindsOfOneNameAreCountedOnce(t *testing.T) {
+	bucket, k := perDay(t, "api", 1), seawall.NewKey("a")
+	window := bucket
+	var err error
+	window.Rule, err = ratelimit.FixedWindow(10, ratelimit.Daily()).Rule()
+	require.NoError(t, err)
+	bucket.Key, window.Key = k, k
+	counted, advisory, reset := bucket, bucket, window
+	counted.CountOnly, advisory.Advisory, reset.Op = true, true, seawall.Reset
+	for name, test := range map[string]struct {
+		refused bool
+		checks  []seawall.Check
+	}{
+		"replaced, then spent from":      {true, []seawall.Check{window, counted}},
+		"replaced, then refused":         {false, []seawall.Check{window, advisory}},
+		"forgotten, then spent from":     {true, []seawall.Check{reset, counted}},
+		"forgotten, then refused":        {false, []seawall.Check{reset, advisory}},
+		"forgotten twice, then replaced": {true, []seawall.Check{reset, reset, window, counted}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := small(t, 0)
+			ask(t, s, bucket, k)
+			if test.refused {
+				ask(t, s, bucket, k)
+			}
+			_, err := s.Apply(t.Context(), nil, append([]seawall.Check(nil), test.checks...))
+			require.NoError(t, err)
+			assert.Equal(t, s.Recount(), s.Counts())
+		})
+	}
+}
+
+// TestAssumeWhereSlotsAreHeld is about a limit whose rule has become another.
+func TestAssumeWhereSlotsAreHeld(t *testing.T) {
+	s, _ := small(t, 0)
+	c, k := slotsOf(t, 1), seawall.NewKey("a")
+	ask(t, s, c, k)
+	rate := perDay(t, "api", 10)
+	rate.Limit, rate.Key = c.Limit, k
+	s.Assume(rate, 3)
+	r, _ := ask(t, s, rate, k)
+	assert.EqualValues(t, 2, r.Remaining)
+	assert.Equal(t, s.Recount(), s.Counts())
+}
