@@ -84,10 +84,10 @@ func (b *bench) memoryAt(t *testing.T, keys, checks, callers int) func(time.Dura
 	t.Helper()
 	s := memstore.New(memstore.Config{MaxKeys: 2 * keys * checks})
 	t.Cleanup(func() { assert.NoError(t, s.Close(context.Background())) })
-	all, order := plans(keys, buckets(t, checks, inexhaustible)), shuffled(keys)
+	all, order := plans(keys, buckets(t, checks, inexhaustible)), inTurn(keys)
 	asks := func() ask { return (&asking{store: s, plans: all}).decide }
 	first := asks()
-	for i := range uint32(keys) {
+	for _, i := range shuffled(keys) {
 		require.True(t, first(i))
 	}
 	return func(d time.Duration) figures {

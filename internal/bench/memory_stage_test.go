@@ -86,14 +86,14 @@ func limits(t *testing.T, c inMemory) {
 // decisions measures the candidates with so many keys, all of which they have met before.
 func (b *bench) decisions(t *testing.T, all []inMemory, keys int) series {
 	t.Helper()
-	texts, order := names(keys), shuffled(keys)
+	texts, order := names(keys), inTurn(keys)
 	var subjects []subject
 	once := map[string]figures{}
 	for _, c := range all {
 		before := heap()
 		asks := c.build(t, inexhaustible, texts)
 		first := asks()
-		for i := range uint32(keys) {
+		for _, i := range shuffled(keys) {
 			require.True(t, first(i), c.name)
 		}
 		bytes := float64(heap()-before) / float64(keys)
@@ -173,6 +173,16 @@ func together(d time.Duration, n, strike int, order []uint32, asks func() ask) (
 	close(start)
 	done.Wait()
 	return float64(time.Since(began).Nanoseconds()) / float64(asked.Load()), no.Load()
+}
+
+// inTurn are the numbers below n. Keys are taken in the order in which their texts lie in memory, since a server has just read
+// the one that it asks about; what limiters keep of them lies in another one, in which they came first.
+func inTurn(n int) []uint32 {
+	order := make([]uint32, n)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	return order
 }
 
 // shuffled are the numbers below n in an order without pattern, so that every key has its turn.

@@ -6,7 +6,43 @@ import "math/bits"
 type table struct{ slots []slot }
 
 // newTable returns a table with room for n states.
-func newTable(n int) *table { return &table{make([]slot, placesFor(n))} }
+func newTable(n int) *table { return &table{places(placesFor(n))} }
+
+// margin is what lies before the places of tables that are neither small nor large: Go puts eight bytes of its own there,
+// and without it every second slot would lie on two cache lines.
+type margin [56]byte
+
+// places returns so many, a power of two, at a multiple of their size.
+func places(n int) []slot {
+	switch n {
+	case 1 << 5:
+		return new(struct {
+			_     margin
+			slots [1 << 5]slot
+		}).slots[:]
+	case 1 << 6:
+		return new(struct {
+			_     margin
+			slots [1 << 6]slot
+		}).slots[:]
+	case 1 << 7:
+		return new(struct {
+			_     margin
+			slots [1 << 7]slot
+		}).slots[:]
+	case 1 << 8:
+		return new(struct {
+			_     margin
+			slots [1 << 8]slot
+		}).slots[:]
+	case 1 << 9:
+		return new(struct {
+			_     margin
+			slots [1 << 9]slot
+		}).slots[:]
+	}
+	return make([]slot, n)
+}
 
 // placesFor is in how many places n states take at most five of eight: a power of two, at least 8.
 func placesFor(n int) int { return max(8, 1<<bits.Len(uint(max(0, n*8/5-1)))) }
