@@ -46,11 +46,11 @@ func (t *taken) drop(id uint64) {
 	}
 }
 
-// renew renews those that are due at now, or were taken before the clock stepped back, and returns when others will be.
+// renew renews those that are due at now, and returns when others will be.
 func (t *taken) renew(now int64) (next int64) {
 	next, t.soonest = math.MaxInt64, math.MaxInt64
 	for id, l := range t.leases {
-		if l.due <= now || l.due > now+int64(l.ttl/3) {
+		if l.due <= now {
 			l.last(now)
 			t.leases[id] = l
 		}

@@ -48,11 +48,9 @@ func (sh *shard) renew(s *Store) {
 	sh.renewDue(s.env())
 }
 
-// renewDue renews the leases that are due, or seem to be not, since the clock has stepped back.
+// renewDue renews the leases that are due.
 func (sh *shard) renewDue(env seawall.Env) {
-	asked := sh.asked
-	sh.asked = env.Now
-	if sh.due > env.Now && env.Now >= asked {
+	if sh.due > env.Now {
 		return
 	}
 	due := int64(math.MaxInt64)

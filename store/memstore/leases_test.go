@@ -13,25 +13,6 @@ import (
 	"github.com/seawall-go/seawall/store/memstore"
 )
 
-// TestALeaseOutlivesAClockThatStepsBack holds the only slot while the clock steps back, and somebody is refused.
-func TestALeaseOutlivesAClockThatStepsBack(t *testing.T) {
-	s, advance := small(t, 0)
-	c, k := slotsOf(t, 1), seawall.NewKey("a")
-	var err error
-	c.Rule, err = concurrency.NewSlots(1, 12*time.Second)
-	require.NoError(t, err)
-	r, _ := ask(t, s, c, k)
-	require.True(t, r.Committed)
-	s.Renew()
-	advance(-time.Hour)
-	for i := range 30 {
-		r, _ := ask(t, s, c, k)
-		require.False(t, r.Admitted, "after %d s: it is held", i)
-		advance(time.Second)
-		s.Renew()
-	}
-}
-
 // TestALeaseOutlivesAStop has the process stand still for longer than a lease lasts.
 func TestALeaseOutlivesAStop(t *testing.T) {
 	s := memstore.New(memstore.Config{})

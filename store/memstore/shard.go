@@ -40,7 +40,6 @@ type shard struct {
 	spare  []*cell // of idle states of holders, for new ones of the kind
 	lastID uint64
 	due    int64 // when leases are to be renewed, in nanoseconds; there are none that want it before
-	asked  int64 // when it was asked for those that are due
 
 	evaluated []evaluation  // of the request that holds this lock, if it is the first of its locks
 	looked    seawall.State // of one word that is asked about
