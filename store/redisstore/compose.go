@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/seawall-go/seawall"
 )
@@ -69,17 +70,27 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 		sh.most = 1
 		return sh, nil
 	}
-	many := places{
-		key:      func(n int) string { return fmt.Sprintf("KEYS[first_key + %d]", n) },
-		arg:      inRow,
-		capacity: "redis.pcall('GET', KEYS[#KEYS])",
+	rules := make([]seawall.Check, len(checks)) // what the scripts depend on, and nothing of a caller
+	for i := range checks {
+		rules[i] = seawall.Check{Rule: checks[i].Rule, Op: checks[i].Op, Advisory: checks[i].Advisory, CountOnly: checks[i].CountOnly}
 	}
-	sh.many = newScript(s.begun(many.blocks(checks, args).many(sh, many.arg(sh.args), 0, sh.args)))
+	args = slices.Clone(args)
+	sh.many = sync.OnceValue(func() script { return s.manyOf(sh, inRow, 0, rules, args) })
 	if sh.shared > 0 {
-		many.arg = sh.inAlike
-		sh.alike = newScript(s.begun(many.blocks(checks, args).many(sh, many.arg(sh.args), sh.shared, sh.args-sh.shared)))
+		sh.alike = sync.OnceValue(func() script { return s.manyOf(sh, sh.inAlike, sh.shared, rules, args) })
 	}
 	return sh, nil
+}
+
+// manyOf writes the script for several requests that share so many arguments. It is written when it is needed: most shapes of
+// a process that has many of them are seldom met twice at once.
+func (s *shapes) manyOf(sh *shape, arg func(n int) string, shared int, rules []seawall.Check, args []int) script {
+	many := places{
+		key:      func(n int) string { return fmt.Sprintf("KEYS[first_key + %d]", n) },
+		arg:      arg,
+		capacity: "redis.pcall('GET', KEYS[#KEYS])",
+	}
+	return newScript(s.begun(many.blocks(rules, args).many(sh, arg(sh.args), shared, sh.args-shared)))
 }
 
 // countLocals returns at least how many local variables a section has at once.

@@ -30,9 +30,10 @@ func (s *Store) Prepare(checks []seawall.Check) {
 		}
 	}
 	if shape, err := s.shapes.of(checks, counts); err == nil {
-		for _, script := range []script{shape.one, shape.many, shape.alike} {
-			if script.text != "" {
-				scripts = append(scripts, redis.NewScript(script.text))
+		scripts = append(scripts, redis.NewScript(shape.one.text))
+		for _, several := range []func() script{shape.many, shape.alike} {
+			if several != nil {
+				scripts = append(scripts, redis.NewScript(several().text))
 			}
 		}
 	}

@@ -14,18 +14,18 @@ var prelude string
 
 // shape is the scripts of one sequence of checks that differ only in their keys and numbers.
 type shape struct {
-	one      script // for one request
-	many     script // for several of them; no script of a shape that is too long
-	alike    script // for several that share arguments; no script if there are none to share
-	most     int    // how many requests one call is for at most
-	keys     int    // of a request, without the capacity
-	args     int    // of a request, with the deadline
-	same     []bool // which of them depend on the rule alone
-	shared   int    // how many do
-	capacity bool   // a last key is the fleet's capacity
-	misses   bool   // it may turn down the time its arguments were made for
-	timed    bool   // the reply to one request ends with the time
-	columns  []int  // where each check's observation begins in a request's reply, and behind the last one its width
+	one      script        // for one request
+	many     func() script // for several of them; nil of a shape that is too long
+	alike    func() script // for several that share arguments; nil if there are none to share
+	most     int           // how many requests one call is for at most
+	keys     int           // of a request, without the capacity
+	args     int           // of a request, with the deadline
+	same     []bool        // which of them depend on the rule alone
+	shared   int           // how many do
+	capacity bool          // a last key is the fleet's capacity
+	misses   bool          // it may turn down the time its arguments were made for
+	timed    bool          // the reply to one request ends with the time
+	columns  []int         // where each check's observation begins in a request's reply, and behind the last one its width
 }
 
 // script is a text and its SHA, as Redis names it.

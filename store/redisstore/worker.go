@@ -22,9 +22,9 @@ func (g *group) script() script {
 	case len(g.calls) == 1:
 		return g.shape.one
 	case g.mixed:
-		return g.shape.many
+		return g.shape.many()
 	}
-	return g.shape.alike
+	return g.shape.alike()
 }
 
 // takes tells whether a call fits into the group.
