@@ -27,40 +27,39 @@ type Key struct {
 // ("ab") differ. Text that is long or not plain (letters, digits and "-_.@:/=") is replaced by 192 bits of
 // its SHA-256, so the text of a key is at most 44 bytes of plain ASCII and never holds a brace.
 func NewKey(parts ...string) Key {
-	n := 0
+	var buf [2 * maxKeyText]byte
+	text, plain := buf[:0], true
 	for _, p := range parts {
-		n += len(p) + 4
-	}
-	var b strings.Builder
-	b.Grow(n)
-	plain := true
-	for _, p := range parts {
-		b.WriteString(strconv.Itoa(len(p)))
-		b.WriteByte('.')
-		b.WriteString(p)
+		text = appendPart(text, p)
 		plain = plain && plainText(p)
 	}
-	text := b.String()
-	if !plain || len(text) > maxKeyText {
-		sum := sha256.Sum256([]byte(text))
-		text = "h" + base64.RawURLEncoding.EncodeToString(sum[:24])
-	}
-	return Key{text: text, hash: hash64(text)}
+	return keyOf(text, plain)
 }
 
 // HashedKey is the key of a kind, such as "user", and a hash that tells its callers apart: NewKey of the kind and the hash
 // in base64, as used in URLs.
 func HashedKey(kind string, hash []byte) Key {
-	var buf [2 * maxKeyText]byte
-	n := base64.RawURLEncoding.EncodedLen(len(hash))
-	if len(kind)+n+6 > maxKeyText || !plainText(kind) {
-		return NewKey(kind, base64.RawURLEncoding.EncodeToString(hash))
+	var buf, encoded [2 * maxKeyText]byte
+	text := appendPart(buf[:0], kind)
+	text = appendPart(text, base64.RawURLEncoding.AppendEncode(encoded[:0], hash))
+	return keyOf(text, plainText(kind))
+}
+
+// appendPart appends a part of a key behind its length.
+func appendPart[P string | []byte](text []byte, part P) []byte {
+	text = append(strconv.AppendInt(text, int64(len(part)), 10), '.')
+	return append(text, part...)
+}
+
+// keyOf is the key of a text, as it is or its hash.
+func keyOf(text []byte, plain bool) Key {
+	if !plain || len(text) > maxKeyText {
+		sum := sha256.Sum256(text)
+		text = base64.RawURLEncoding.AppendEncode([]byte{'h'}, sum[:24])
 	}
-	b := append(strconv.AppendInt(buf[:0], int64(len(kind)), 10), '.')
-	b = append(b, kind...)
-	b = append(strconv.AppendInt(b, int64(n), 10), '.')
-	text := string(base64.RawURLEncoding.AppendEncode(b, hash))
-	return Key{text: text, hash: hash64(text)}
+	k := Key{text: string(text)}
+	k.hash = hash64(k.text)
+	return k
 }
 
 // ParseKey returns the key that has the text, as [Key.String] returns it and logs and stores show it. A text

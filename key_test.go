@@ -1,6 +1,7 @@
 package seawall_test
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -60,4 +61,14 @@ func FuzzParseKey(f *testing.F) {
 			t.Errorf("%q: %v", of, err)
 		}
 	})
+}
+
+func TestHashedKeyIsTheKeyOfItsParts(t *testing.T) {
+	for _, kind := range []string{"", "user", "not plain", strings.Repeat("k", 30), strings.Repeat("k", 60)} {
+		for _, n := range []int{0, 1, 16, 24, 32, 200} {
+			hash := []byte(strings.Repeat("\xff\x00\x7e", n))[:n]
+			want := seawall.NewKey(kind, base64.RawURLEncoding.EncodeToString(hash))
+			assert.Equal(t, want, seawall.HashedKey(kind, hash), "%q, %d bytes", kind, n)
+		}
+	}
 }

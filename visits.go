@@ -7,7 +7,7 @@ import "sync/atomic"
 // when it is done.
 type visits struct {
 	n     int32 // how many there are, here and further on
-	shown int32 // how many of them others see
+	shown int32 //nolint:modernize // how many of them others see; requests are values, copied before they are used
 	at    [4]*Limit
 	next  *visits
 }

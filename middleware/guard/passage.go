@@ -48,10 +48,10 @@ func (p *Passage) Inside(r *http.Request) *http.Request {
 	return &p.inside
 }
 
-// tell has the request of what is outside hold what was found out inside: net/http removes the files of the one, and
+// tellOutside has the request of what is outside hold what was found out inside: net/http removes the files of the one, and
 // others ask it for its route and its form. It is written to only then, since behind a timeout of the framework's own others
 // may be reading it by now.
-func (p *Passage) tell() {
+func (p *Passage) tellOutside() {
 	out, in := p.outside, &p.inside
 	if out == nil {
 		return
@@ -84,7 +84,7 @@ func (p *Passage) Hold(w http.ResponseWriter) http.ResponseWriter {
 // Done ends the passage when the handler has returned: what the request holds is given back, or as soon as a connection
 // that it has taken over is closed.
 func (p *Passage) Done() {
-	p.tell()
+	p.tellOutside()
 	switch {
 	case p.admission == nil: // it was not identified, or everything is off
 	case p.tenure != nil:

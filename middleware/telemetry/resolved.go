@@ -18,13 +18,31 @@ type counters struct {
 	logged [2]sampler // by mode
 }
 
-// resolved are the metrics that were needed so far, since to look one up by its labels takes longer than to count. The
-// maps are replaced, never changed.
+// resolved are the metrics that were needed so far, since to look one up by its labels takes longer than to count.
 type resolved struct {
 	mu       sync.Mutex
-	limits   atomic.Pointer[map[*seawall.Limit]*counters] // at most maxLimits; several may be of one name
-	policies map[string]*counters                         // by "layer:policy"
-	gauges   atomic.Pointer[map[string]prometheus.Gauge]  // by layer
+	limits   readMostly[*seawall.Limit, *counters] // at most maxLimits; several may be of one name
+	policies map[string]*counters                  // by "layer:policy"
+	gauges   readMostly[string, prometheus.Gauge]  // by layer
+}
+
+// readMostly is a map that is read without a lock: it is replaced to be changed. The zero readMostly is empty.
+type readMostly[K comparable, V any] struct{ is atomic.Pointer[map[K]V] }
+
+// all is what there is now. It must not be changed.
+func (m *readMostly[K, V]) all() map[K]V {
+	if all := m.is.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// put adds a value, or replaces one. Callers hold a lock.
+func (m *readMostly[K, V]) put(k K, v V) {
+	next := map[K]V{}
+	maps.Copy(next, m.all())
+	next[k] = v
+	m.is.Store(&next)
 }
 
 // maxLimits bounds how many limits are found without a lock. A process that makes new ones all the time has only a few
@@ -33,10 +51,8 @@ const maxLimits = 512
 
 // counters returns the metrics of a policy. There are as many as there are policies.
 func (t *Telemetry) counters(l *seawall.Limit) *counters {
-	if all := t.resolved.limits.Load(); all != nil {
-		if known := (*all)[l]; known != nil {
-			return known
-		}
+	if known := t.resolved.limits.all()[l]; known != nil {
+		return known
 	}
 	return t.resolve(l)
 }
@@ -56,15 +72,9 @@ func (t *Telemetry) resolve(l *seawall.Limit) *counters {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := t.named(l.Layer(), l.Policy())
-	next := map[*seawall.Limit]*counters{}
-	if all := r.limits.Load(); all != nil {
-		if len(*all) >= maxLimits {
-			return c
-		}
-		maps.Copy(next, *all)
+	if len(r.limits.all()) < maxLimits {
+		r.limits.put(l, c)
 	}
-	next[l] = c
-	r.limits.Store(&next)
 	return c
 }
 
@@ -96,19 +106,13 @@ func (t *Telemetry) newCounters(layer, policy string) *counters {
 
 // gauge returns that of a layer.
 func (t *Telemetry) gauge(layer string) prometheus.Gauge {
-	if all := t.resolved.gauges.Load(); all != nil {
-		if known := (*all)[layer]; known != nil {
-			return known
-		}
-	}
 	r := &t.resolved
+	if known := r.gauges.all()[layer]; known != nil {
+		return known
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := map[string]prometheus.Gauge{}
-	if all := r.gauges.Load(); all != nil {
-		maps.Copy(next, *all)
-	}
-	next[layer] = t.inflight.WithLabelValues(layer)
-	r.gauges.Store(&next)
-	return next[layer]
+	g := t.inflight.WithLabelValues(layer)
+	r.gauges.put(layer, g)
+	return g
 }

@@ -4,30 +4,29 @@ import "github.com/seawall-go/seawall"
 
 // keep keeps a state that is about to be committed to, and forgets another if it is one too many.
 func (s *Store) keep(c *seawall.Check, e *evaluation, now int64, inUse []evaluation) {
-	sh, f := &s.shards[e.shard], open
+	sh := &s.shards[e.shard]
 	holder, holds := c.Rule.(seawall.Holder)
 	if holds {
-		f = slots
 		sh.hold(holder, now)
 	}
-	switch known := e.slot != nil; {
-	case !known:
-		sh.place(e, c.Rule, f, now, inUse)
-		if holds { // others share their cell
-			e.cell.fleet = c.Key == s.fleetKey
-		}
+	switch {
+	case e.slot != nil && holds:
+		sh.follow(e, c.Rule)
+		return
+	case holds:
+		sh.place(e, c.Rule, slots, now, inUse)
+		e.cell.fleet = c.Key == s.fleetKey
+		return
+	case e.slot == nil:
+		sh.place(e, c.Rule, open, now, inUse)
 	default:
 		sh.follow(e, c.Rule)
-		if holds {
-			return
-		}
-		e.slot.spent(sh.newest.Load())
-		if e.slot.fate() == open {
+		if e.slot.spent(sh.newest.Load()); e.slot.fate() == open {
 			return
 		}
 		sh.move(e.slot, open)
 	}
-	if !holds && s.totals[open].Load() > s.maxKeys {
+	if s.totals[open].Load() > s.maxKeys {
 		sh.dropOne(now, inUse)
 	}
 }

@@ -113,8 +113,7 @@ func (sh *shard) idle(c *cell, word, now int64) (idle bool) {
 // insert takes a place, which was reserved, for a new state on which a request works.
 func (sh *shard) insert(n name, c *cell, f fate) *slot {
 	sh.used++
-	sh.counts[f]++
-	sh.totals[f].Add(1)
+	sh.count(f, 1)
 	if f == slots {
 		c.at = int32(len(sh.holds))
 		sh.holds = append(sh.holds, c)
@@ -122,17 +121,17 @@ func (sh *shard) insert(n name, c *cell, f fate) *slot {
 	return sh.table.Load().insert(n, locked, c, marks(f, sh.newest.Add(1)))
 }
 
+// count counts states of a fate, in this shard and in all.
+func (sh *shard) count(f fate, more int) {
+	sh.counts[f] += more
+	sh.totals[f].Add(int64(more))
+}
+
 // move changes the fate of a state.
 func (sh *shard) move(sl *slot, to fate) {
-	from := sl.fate()
-	if from == to {
-		return
-	}
+	sh.count(sl.fate(), -1)
+	sh.count(to, 1)
 	sl.marks.Store(marks(to, sh.newest.Load()))
-	sh.counts[from]--
-	sh.totals[from].Add(-1)
-	sh.counts[to]++
-	sh.totals[to].Add(1)
 }
 
 // drop forgets a state.
@@ -143,8 +142,7 @@ func (sh *shard) drop(sl *slot) {
 	}
 	sl.word.Store(dead)
 	sl.cell.Store(nil)
-	sh.counts[f]--
-	sh.totals[f].Add(-1)
+	sh.count(f, -1)
 }
 
 // dropHold takes a cell out of those of slots.
@@ -172,7 +170,7 @@ func (sh *shard) holderCell(r seawall.Rule) *cell {
 	return c
 }
 
-// cellOf returns a cell for a new state of r that is not of slots, a shared one if that will do.
+// cellOf returns a cell for a new state of r, a shared one if that will do.
 func (sh *shard) cellOf(r seawall.Rule) *cell {
 	for _, known := range sh.cells {
 		if known != nil && known.is(r) {

@@ -1,7 +1,7 @@
 package redisstore
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -11,28 +11,38 @@ import (
 // Lua writes a number that is handed to Redis with 17 digits and a point if need be, which takes longer than most commands
 // do. So what many sections need as text is made here, once a call.
 var words = [...]struct {
-	used *regexp.Regexp
+	used []string // by any of these
 	text string
 }{
-	{regexp.MustCompile(`\b(hi|lo)\b`), "local hi = (sec - sec % 1e6) / 1e6\nlocal lo = (sec - hi * 1e6) * 1e9 + usec * 1e3\n"},
-	{regexp.MustCompile(`\b(ms|live)\b`), "local ms = sec * 1e3 + (usec - usec % 1e3) / 1e3\n"},
-	{regexp.MustCompile(`\blive\b`), "local live = string.format('(%d', ms)\n"},
-	{regexp.MustCompile(`\b(ttl|expires)\b`), "local ttl, expires\n"},
-	{regexp.MustCompile(`\btold\b`), "local told, tells\n"},
-	{regexp.MustCompile(`\bcounted\b`), "local counted, counts\n"},
-	{regexp.MustCompile(`\btick\b`), "local tick = usec % 64 == 0\n"},
+	{[]string{"hi", "lo"}, "local hi = (sec - sec % 1e6) / 1e6\nlocal lo = (sec - hi * 1e6) * 1e9 + usec * 1e3\n"},
+	{[]string{"ms", "live"}, "local ms = sec * 1e3 + (usec - usec % 1e3) / 1e3\n"},
+	{[]string{"live"}, "local live = string.format('(%d', ms)\n"},
+	{[]string{"ttl", "expires"}, "local ttl, expires\n"},
+	{[]string{"told"}, "local told, tells\n"},
+	{[]string{"counted"}, "local counted, counts\n"},
+	{[]string{"tick"}, "local tick = usec % 64 == 0\n"},
 }
 
 // begun returns a script with the prelude, and the words that it uses, ahead of it.
 func (s *shapes) begun(script string) string {
+	says := map[string]bool{}
+	for name := range strings.FieldsFuncSeq(script, func(r rune) bool { return !inName(r) }) {
+		says[name] = true
+	}
 	var w strings.Builder
 	w.WriteString(s.prelude)
 	for _, word := range words {
 		name, _, _ := strings.Cut(word.text, " =")
-		if word.used.MatchString(script) && !strings.Contains(s.prelude, name) { // those of tests have some of their own
+		if slices.ContainsFunc(word.used, func(name string) bool { return says[name] }) &&
+			!strings.Contains(s.prelude, name) { // those of tests have some of their own
 			w.WriteString(word.text)
 		}
 	}
 	w.WriteString(script)
 	return w.String()
+}
+
+// inName tells whether a character is one of names in Lua.
+func inName(r rune) bool {
+	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
