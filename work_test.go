@@ -15,6 +15,7 @@ import (
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/fleetshed"
+	"github.com/seawall-go/seawall/internal/race"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store/memstore"
 	"github.com/seawall-go/seawall/workershed"
@@ -43,7 +44,7 @@ func plenty(t testing.TB, store seawall.Store, o seawall.Observer) *seawall.Stac
 }
 
 func TestADecisionCostsOneAllocation(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector allocates")
 	}
 	s, ctx := plenty(t, nil, nil), context.Background()

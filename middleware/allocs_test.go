@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall/internal/race"
 	"github.com/seawall-go/seawall/middleware/identity"
 )
 
 // TestAllocationsOfARequest counts what all four layers, with telemetry, add to a request through Echo.
 func TestAllocationsOfARequest(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector allocates")
 	}
 	key := hasher().ByAPIKey(identity.APIKey{})

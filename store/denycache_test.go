@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/race"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/memstore"
@@ -177,7 +178,7 @@ func TestADenialCountsFromBeforeTheStoreWasAsked(t *testing.T) {
 func TestTheSizeIsBounded(t *testing.T) {
 	const most = 1000
 	keys := 1_000_000
-	if raceDetector {
+	if race.Detector {
 		keys = 100_000
 	}
 	d := newDenying(t, store.DenyCacheConfig{MaxKeys: most})
@@ -207,7 +208,7 @@ func TestTheSizeIsBounded(t *testing.T) {
 }
 
 func TestAHitDoesNotAllocate(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector allocates")
 	}
 	d, checks := exhausted(t, 1)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/race"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/memstore"
@@ -133,7 +134,7 @@ func TestWhoWasRefundedIsNeverDenied(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
 	rounds := 3000
-	if raceDetector {
+	if race.Detector {
 		rounds = 500
 	}
 	var callers sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/race"
 	"github.com/seawall-go/seawall/store/memstore"
 )
 
@@ -25,7 +26,7 @@ func heap() int64 {
 // TestI5Flood lets 100,000 callers be refused and 1,000,000 others come after them.
 func TestI5Flood(t *testing.T) {
 	refused, others, maxKeys := 100_000, 1_000_000, 0
-	if raceDetector {
+	if race.Detector {
 		refused, others, maxKeys = 20_000, 100_000, 10_000
 		t.Log("fewer callers, and memory is not measured: the race detector takes time, and memory of its own")
 	}
@@ -54,7 +55,7 @@ func TestI5Flood(t *testing.T) {
 	}
 	assert.Equal(t, memstore.Counts{Refused: refused, Open: s.MaxKeys()}, s.Counts())
 	t.Logf("%v per new caller, the heap grew by %.1f MB", took/time.Duration(others), float64(grown)/1e6)
-	if !raceDetector {
+	if !race.Detector {
 		assert.LessOrEqual(t, grown, int64(64_000_000))
 	}
 }
@@ -160,7 +161,7 @@ func TestOneShardFull(t *testing.T) {
 
 // TestAFloodLeavesNoTables lets many callers come and their states become idle.
 func TestAFloodLeavesNoTables(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("memory is not measured: the race detector takes some of its own")
 	}
 	s, advance := small(t, 200_000)
@@ -182,7 +183,7 @@ func TestAFloodLeavesNoTables(t *testing.T) {
 // TestManyRulesShareTheirCells has new callers asked about more rules than a few: a state of one word takes its slot, and
 // nothing else.
 func TestManyRulesShareTheirCells(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector allocates")
 	}
 	s, _ := small(t, 64)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/internal/race"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store/memstore"
 )
@@ -20,7 +21,7 @@ import (
 func TestNobodySpendsTwice(t *testing.T) {
 	const callers, workers = 4, 8
 	burst := int64(100_000)
-	if raceDetector {
+	if race.Detector {
 		burst = 10_000
 	}
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -106,7 +107,7 @@ func TestStepsAreDecisions(t *testing.T) {
 // TestADecisionAllocatesNothing counts allocations: of one check without a lock, and of a rate, a slot and a slot of the
 // fleet, which are given back.
 func TestADecisionAllocatesNothing(t *testing.T) {
-	if raceDetector {
+	if race.Detector {
 		t.Skip("the race detector allocates")
 	}
 	s := memstore.New(memstore.Config{})

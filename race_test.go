@@ -1,5 +1,0 @@
-//go:build race
-
-package seawall_test
-
-const raceDetector = true
