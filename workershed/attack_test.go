@@ -202,7 +202,7 @@ func TestASignalThatWasNeverReadIsLeftOut(t *testing.T) {
 		hang := make(chan struct{})
 		var calls atomic.Int64
 		s, _ := busy(t, Config{Signals: []Signal{{Name: "stuck", Read: func(time.Duration) (float64, error) { calls.Add(1); <-hang; return 1, nil }}}})
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // of the bubble, as the next two: a reading is due
 		assert.ErrorIs(t, s.Signals()[0].Err, errUnread)
 		time.Sleep(2 * time.Second)
 		assert.ErrorIs(t, s.Signals()[0].Err, errStale)

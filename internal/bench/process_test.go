@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall/internal/command"
 	"github.com/seawall-go/seawall/internal/redistest"
 )
 
@@ -31,7 +32,9 @@ const connections = 16
 func (b *bench) process(t *testing.T) {
 	wrk := newWrk(t)
 	b.rec.Wrk = wrk.version(t)
-	program := build(t)
+	folder := t.TempDir()
+	require.NoError(t, command.BuildIn("internal/bench", folder, "./server"))
+	program := filepath.Join(folder, "server")
 	redis := redistest.Start(t)
 	servers := map[string]*server{}
 	for mode, url := range map[string]string{"bare": "", onMemstore: "", onRedis: redis.URL()} {
@@ -100,15 +103,6 @@ func infoText(t *testing.T, s *redistest.Server, field string) string {
 	all, err := s.Client(t).InfoMap(t.Context(), "server").Result()
 	require.NoError(t, err)
 	return all["Server"][field]
-}
-
-// build builds the server as users build theirs, without the race detector, and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "server")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", path, "./server").CombinedOutput()
-	require.NoError(t, err, "go build: %s", out)
-	return path
 }
 
 // server is a process of the command server.

@@ -1,10 +1,10 @@
 package bench
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
+
+	"github.com/seawall-go/seawall/internal/measured"
 )
 
 // Record is what a long run measured.
@@ -88,26 +88,19 @@ type Primary struct {
 }
 
 //go:embed measured.json
-var measured []byte
+var committed []byte
 
 // Measured returns the record that is committed.
-func Measured() (Record, error) {
-	var r Record
-	from := json.NewDecoder(bytes.NewReader(measured))
-	from.DisallowUnknownFields()
-	if err := from.Decode(&r); err != nil {
-		return r, fmt.Errorf("bench: measured.json is no record, write a new one with make bench-peers: %w", err)
+func Measured() (r Record, err error) {
+	if err := measured.Read(committed, &r, "bench-peers"); err != nil {
+		return r, fmt.Errorf("bench: %w", err)
 	}
 	return r, nil
 }
 
 // Marshal writes a record so that every line, row and curve is a line.
 func (r Record) Marshal() ([]byte, error) {
-	text, err := json.Marshal(r)
-	for _, before := range []string{`{"module":`, `{"name":`, `{"by":`, `{"setting":`, `{"kind":`} {
-		text = bytes.ReplaceAll(text, []byte(before), []byte("\n"+before))
-	}
-	return append(text, '\n'), err
+	return measured.Write(r, `{"module":`, `{"name":`, `{"by":`, `{"setting":`, `{"kind":`)
 }
 
 // Line returns what was measured for a target.

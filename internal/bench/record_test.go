@@ -15,7 +15,7 @@ func TestTheCommittedRecord(t *testing.T) {
 	require.NoError(t, err)
 	text, err := rec.Marshal()
 	require.NoError(t, err)
-	assert.Equal(t, string(measured), string(text))
+	assert.Equal(t, string(committed), string(text))
 	whole(t, rec)
 	assert.GreaterOrEqual(t, rec.Rounds, 7)
 	assert.GreaterOrEqual(t, rec.RoundMs, 50)

@@ -23,19 +23,6 @@ import (
 // kept is a quota whose state does not expire while it is weighed.
 var kept = quota{20, 24 * time.Hour}
 
-// usualHash is the usual script of a token bucket, for many callers: a hash of the tokens left and of when that was.
-var usualHash = redis.NewScript(`
-local time = redis.call('TIME')
-local now = time[1] + time[2] / 1e6
-for i = 1, #KEYS do
-  local seen = redis.call('HMGET', KEYS[i], 'tokens', 'ts')
-  local tokens = 20
-  if seen[1] then tokens = math.min(20, seen[1] + (now - seen[2]) * 0.0001) end
-  redis.call('HSET', KEYS[i], 'tokens', tokens - 1, 'ts', now)
-  redis.call('EXPIRE', KEYS[i], 86400)
-end
-return #KEYS`)
-
 // memory weighs what callers leave on Redis.
 func (b *bench) memory(t *testing.T) {
 	n := b.pace.active
@@ -51,9 +38,10 @@ func (b *bench) memory(t *testing.T) {
 	hash := weigh(t, n, func(server *redistest.Server, n int) {
 		client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 		defer func() { assert.NoError(t, client.Close()) }()
+		usual := redistest.UsualHash()
 		for range 2 { // after one request the tokens are still a whole number, which takes less
 			for i := 0; i < n; i += 500 {
-				require.NoError(t, usualHash.Run(context.Background(), client, readable[i:min(i+500, n)]).Err())
+				require.NoError(t, usual.Run(context.Background(), client, readable[i:min(i+500, n)]).Err())
 			}
 		}
 	})
@@ -111,23 +99,9 @@ func everybody(t *testing.T, n int, asks func() ask) {
 	all.Wait()
 }
 
-// weigh returns by how much fill, with so many callers, lets a Redis of its own grow. Connections weigh, too: fill closes those
-// that it opens. The first call of a command begins a statistic of some 20 kB, so a few callers come first.
+// weigh returns by how much fill, with so many callers, lets a Redis of its own grow.
 func weigh(t *testing.T, callers int, fill func(server *redistest.Server, callers int)) float64 {
 	t.Helper()
-	server := redistest.Start(t, "--slowlog-log-slower-than", "-1") // it weighs, too
-	admin := server.Client(t)
-	var grown float64
-	for _, n := range []int{100, callers} {
-		require.NoError(t, admin.FlushAll(t.Context()).Err())
-		before := info(t, admin, "memory", "used_memory")
-		fill(server, n)
-		require.Eventually(t, func() bool { return info(t, admin, "clients", "connected_clients") == 1 }, soon, time.Millisecond)
-		// To have looked at every key ends the growing of Redis' tables, which goes on with every look.
-		found, err := admin.Keys(t.Context(), "*").Result()
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, len(found), n)
-		grown = info(t, admin, "memory", "used_memory") - before
-	}
-	return grown
+	server := redistest.Start(t, redistest.WeighArgs()...)
+	return float64(server.Weigh(t, callers, func(n int) { fill(server, n) }))
 }

@@ -2,9 +2,7 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
@@ -212,22 +210,11 @@ func limitsOnRedis(t *testing.T, server *redistest.Server) {
 	require.NoError(t, server.Client(t).FlushAll(t.Context()).Err())
 }
 
-// info reads numbers of a section of Redis' INFO.
+// info reads numbers of a section of Redis' INFO, and adds them up.
 func info(t testing.TB, c *redis.Client, section string, fields ...string) (sum float64) {
 	t.Helper()
-	all, err := c.Info(context.Background(), section).Result()
-	require.NoError(t, err)
 	for _, f := range fields {
-		found := false
-		for line := range strings.Lines(all) {
-			if v, ok := strings.CutPrefix(strings.TrimSpace(line), f+":"); ok {
-				var x float64
-				_, err := fmt.Sscan(v, &x)
-				require.NoError(t, err)
-				sum, found = sum+x, true
-			}
-		}
-		require.True(t, found, "INFO %s has no %s", section, f)
+		sum += redistest.Info(t, c, section, f)
 	}
 	return sum
 }

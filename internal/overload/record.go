@@ -1,10 +1,10 @@
 package overload
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
+
+	"github.com/seawall-go/seawall/internal/measured"
 )
 
 // The states of the shedder that are compared.
@@ -84,26 +84,19 @@ type Second struct {
 }
 
 //go:embed measured.json
-var measured []byte
+var committed []byte
 
 // Measured returns the record that is committed.
-func Measured() (Record, error) {
-	var r Record
-	from := json.NewDecoder(bytes.NewReader(measured))
-	from.DisallowUnknownFields()
-	if err := from.Decode(&r); err != nil {
-		return r, fmt.Errorf("overload: measured.json is no record, write a new one with make overload: %w", err)
+func Measured() (r Record, err error) {
+	if err := measured.Read(committed, &r, "overload"); err != nil {
+		return r, fmt.Errorf("overload: %w", err)
 	}
 	return r, nil
 }
 
 // Marshal writes a record so that a second is a line.
 func (r Record) Marshal() ([]byte, error) {
-	text, err := json.Marshal(r)
-	for _, before := range []string{`{"name":`, `{"shedder":`, `{"rate":`, `{"sent":[`} {
-		text = bytes.ReplaceAll(text, []byte(before), []byte("\n"+before))
-	}
-	return append(text, '\n'), err
+	return measured.Write(r, `{"name":`, `{"shedder":`, `{"rate":`, `{"sent":[`)
 }
 
 // Seconds is how long a run is.

@@ -16,7 +16,7 @@ func TestTheCommittedRecord(t *testing.T) {
 	require.NoError(t, err)
 	text, err := rec.Marshal()
 	require.NoError(t, err)
-	assert.Equal(t, string(measured), string(text))
+	assert.Equal(t, string(committed), string(text))
 	assert.Equal(t, shares(), rec.Mix)
 	assert.Equal(t, [...]int{workers, workMs, callers}, [...]int{rec.Workers, rec.WorkMs, rec.Callers})
 	require.Len(t, rec.Runs, 4)

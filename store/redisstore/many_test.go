@@ -317,11 +317,7 @@ func TestManyPolicies(t *testing.T) {
 func TestCommandsOfRequests(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	o, err := redisstore.Options(server.URL() + "?read_timeout=8s")
-	require.NoError(t, err)
-	client := redis.NewClient(o)
-	t.Cleanup(func() { _ = client.Close() })
-	s := openOn(t, client)
+	s := openPatient(t, server)
 	warm(t, s)
 	three := func(caller int) []seawall.Check {
 		name := fmt.Sprint("caller-", caller)

@@ -7,8 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -48,21 +46,7 @@ type storedRule struct {
 	ofHash   float64 // the most of what usualHash takes under the same readable names; zero is as may be
 }
 
-// usualHash is the usual script of a token bucket, for many callers: a hash of the tokens left and of when
-// that was.
-var usualHash = redis.NewScript(`
-local time = redis.call('TIME')
-local now = time[1] + time[2] / 1e6
-for i = 1, #KEYS do
-  local seen = redis.call('HMGET', KEYS[i], 'tokens', 'ts')
-  local tokens = 20
-  if seen[1] then tokens = math.min(20, seen[1] + (now - seen[2]) * 0.0001) end
-  redis.call('HSET', KEYS[i], 'tokens', tokens - 1, 'ts', now)
-  redis.call('EXPIRE', KEYS[i], 86400)
-end`)
-
-// countKeys counts the callers' keys that expire. To have looked for every key ends the growing of Redis' tables,
-// which goes on with every look.
+// countKeys counts the callers' keys that expire.
 var countKeys = redis.NewScript(`
 local n = 0
 for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -110,15 +94,13 @@ func BenchmarkMemory(b *testing.B) {
 // scale weighs what callers leave on a Redis of its own.
 type scale struct {
 	server *redistest.Server
-	admin  *redis.Client // uses one connection
 	api    *seawall.Limit
 	keys   []seawall.Key
 }
 
 func newScale(tb testing.TB, callers int) *scale {
 	tb.Helper()
-	server := redistest.Start(tb, "--slowlog-log-slower-than", "-1") // it weighs, too
-	s := &scale{server: server, admin: server.Client(tb), api: limit(tb, ratelimit.Name, "api")}
+	s := &scale{server: redistest.Start(tb, redistest.WeighArgs()...), api: limit(tb, ratelimit.Name, "api")}
 	for i := range callers {
 		s.keys = append(s.keys, apiKey(i))
 	}
@@ -166,7 +148,7 @@ func (s *scale) states(tb testing.TB, r storedRule, compact *redisstore.Compact)
 // hashes weighs usual hashes under the store's readable names, in bytes a caller.
 func (s *scale) hashes(tb testing.TB, requests int) float64 {
 	tb.Helper()
-	name := names(tb, "payments", nil)
+	name, usual := names(tb, "payments", nil), redistest.UsualHash()
 	return s.weigh(tb, func(callers []seawall.Key) {
 		client := patient(tb, s.server.URL())
 		for range requests {
@@ -175,52 +157,27 @@ func (s *scale) hashes(tb testing.TB, requests int) float64 {
 				for _, k := range keys {
 					stored = append(stored, name(k, s.api.Layer(), s.api.Policy()))
 				}
-				err := usualHash.Run(context.Background(), client, stored).Err()
-				assert.ErrorIs(tb, err, redis.Nil, "it returns nothing")
+				n, err := usual.Run(context.Background(), client, stored).Int()
+				assert.NoError(tb, err)
+				assert.Equal(tb, len(stored), n)
 			})
 		}
 		require.NoError(tb, client.Close())
 	})
 }
 
-// weigh returns by how many bytes a caller fill lets an empty Redis grow. Connections weigh, too: fill has to
-// close those that it opens. It fills twice: Redis begins a statistic of some 20 kB with the first call of a command.
+// weigh returns by how many bytes a caller fill lets an empty Redis grow. Every caller leaves one key, which expires.
 func (s *scale) weigh(tb testing.TB, fill func(callers []seawall.Key)) float64 {
 	tb.Helper()
-	ctx := context.Background()
-	var before int64
-	for _, callers := range [][]seawall.Key{s.keys[:100], s.keys} {
-		require.NoError(tb, s.admin.FlushAll(ctx).Err())
-		before = s.used(tb)
-		fill(callers)
-		n, err := countKeys.Run(ctx, s.admin, nil).Int()
+	grown := s.server.Weigh(tb, len(s.keys), func(callers int) {
+		fill(s.keys[:callers])
+		client := patient(tb, s.server.URL())
+		n, err := countKeys.Run(context.Background(), client, nil).Int()
 		require.NoError(tb, err)
-		require.Equal(tb, len(callers), n)
-	}
-	return float64(s.used(tb)-before) / float64(len(s.keys))
-}
-
-// used returns the bytes that Redis uses once it has no connection but the admin's.
-func (s *scale) used(tb testing.TB) int64 {
-	tb.Helper()
-	require.EventuallyWithT(tb, func(t *assert.CollectT) {
-		require.EqualValues(t, 1, s.info(t, "connected_clients"))
-	}, soon, time.Millisecond)
-	return s.info(tb, "used_memory")
-}
-
-func (s *scale) info(t require.TestingT, field string) int64 {
-	text, err := s.admin.Info(context.Background(), "everything").Result()
-	require.NoError(t, err)
-	for line := range strings.Lines(text) {
-		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-			require.NoError(t, err)
-			return n
-		}
-	}
-	require.Fail(t, "INFO has no field "+field)
-	return 0
+		require.Equal(tb, callers, n)
+		require.NoError(tb, client.Close())
+	})
+	return float64(grown) / float64(len(s.keys))
 }
 
 // inBatches calls f with all keys, so many at a time, from as many goroutines as keep Redis busy.

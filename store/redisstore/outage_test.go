@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -190,10 +189,7 @@ func TestCloseIsBoundedWhileRedisIsFrozen(t *testing.T) {
 func TestTooManyWaitingAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	o, err := redisstore.Options(server.URL() + "?read_timeout=10s")
-	require.NoError(t, err)
-	client := redis.NewClient(o)
-	t.Cleanup(func() { _ = client.Close() })
+	client := patient(t, server.URL())
 	s := openOn(t, client)
 	warm(t, s)
 	server.Stop()

@@ -77,7 +77,7 @@ func run(mode, url string, rate int64) error {
 			return c.String(http.StatusOK, "ok")
 		}
 	}
-	e.GET("/sleep", handler(func() { time.Sleep(time.Millisecond) }), mw...)
+	e.GET("/sleep", handler(func() { time.Sleep(time.Millisecond) }), mw...) // work that waits for something else
 	e.GET("/spin", handler(func() {
 		for began := time.Now(); time.Since(began) < time.Millisecond; {
 		}
@@ -144,7 +144,7 @@ func full(mode, url string, rate int64, seen *counter) (echo.MiddlewareFunc, err
 	}
 	if m, ok := s.(seawall.Member); ok && mode == "redis" {
 		for !m.Fleet().Announced { // a fleet of nobody has no room
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // between looks at the fleet
 		}
 		for i := range 100 { // the first calls warm connections and load scripts
 			a := stack.Admit(context.Background(), &seawall.Request{Key: seawall.NewKey(fmt.Sprint("warm", i))})
