@@ -17,6 +17,7 @@ func (a *Admission) Done(ctx context.Context) {
 	a.leave()
 	a.finish()
 	a.release(ctx)
+	a.letGo()
 	w := a.work
 	a.work = nil
 	a.stack.works.giveBack(w)
@@ -36,12 +37,8 @@ func (a *Admission) Return() {
 
 func (a *Admission) leave() {
 	for i := range a.parts {
-		p := &a.parts[i]
-		if p.ticket != 0 {
+		if p := &a.parts[i]; p.ticket != 0 {
 			a.leavePart(p)
-		}
-		if p.holds {
-			a.letGo(p)
 		}
 	}
 }
@@ -52,12 +49,6 @@ func (a *Admission) leavePart(p *part) {
 	ticket := p.ticket
 	p.ticket = 0
 	p.layer.local.Leave(ticket)
-}
-
-// letGo reports that the request holds nothing of the layer any more.
-func (a *Admission) letGo(p *part) {
-	defer a.guard("observer")
-	a.stack.observer.Inflight(p.layer.name, -1)
 }
 
 func (a *Admission) release(ctx context.Context) {
@@ -87,6 +78,20 @@ func (a *Admission) release(ctx context.Context) {
 		a.spoilt = true
 		a.stack.observer.Failed("release", err)
 	}
+}
+
+// letGo reports what the request does not hold any more, now that others can have it.
+func (a *Admission) letGo() {
+	for i := range a.parts {
+		if p := &a.parts[i]; p.holds {
+			a.tellLetGo(p)
+		}
+	}
+}
+
+func (a *Admission) tellLetGo(p *part) {
+	defer a.guard("observer")
+	a.stack.observer.Inflight(p.layer.name, -1)
 }
 
 // guard keeps a panic of ours from reaching the handler's goroutine.

@@ -98,7 +98,8 @@ type Observer interface {
 	Fallback(limit *Limit, outcome Outcome, reason string)
 	// Asking is called before the store is asked; the function it returns, if any, afterwards, with how long that took.
 	Asking(ctx context.Context, checks []Check) func(took time.Duration, err error)
-	// Inflight is called with +1 when a request begins to hold something of a layer, and -1 at its end.
+	// Inflight is called with +1 when a request begins to hold something of a layer, and -1 when it has been given back: in
+	// memory, another request can have it then.
 	Inflight(layer string, delta int)
 	// Failed is called when something in Seawall failed that does not follow from a store's error.
 	Failed(what string, err error)

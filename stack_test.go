@@ -234,6 +234,42 @@ func TestPanicsOfAnObserverReachNobody(t *testing.T) {
 	f.seen.panics = false
 }
 
+// whenLetGo is an Observer that does something when all that a request held is said to be given back.
+type whenLetGo struct {
+	seawall.NopObserver
+	held int
+	does func()
+}
+
+func (o *whenLetGo) Inflight(_ string, delta int) {
+	if o.held += delta; delta < 0 && o.held == 0 && o.does != nil {
+		does := o.does
+		o.does = nil
+		does()
+	}
+}
+
+// TestWhatIsSaidToBeGivenBackIs there for the next request: the lease of a layer's last slot, too.
+func TestWhatIsSaidToBeGivenBackIs(t *testing.T) {
+	f, seen := setUp(t), &whenLetGo{}
+	slots, err := concurrency.New(concurrency.Config{MaxInFlight: 1})
+	require.NoError(t, err)
+	s, err := seawall.New(seawall.Config{Store: f.store, Observer: seen}, slots)
+	require.NoError(t, err)
+	request := &seawall.Request{Key: seawall.NewKey("alone")}
+	asked := false
+	seen.does = func() {
+		a := s.Admit(t.Context(), request)
+		asked = true
+		assert.False(t, a.Decision().Denied)
+		a.Done(t.Context())
+	}
+	a := s.Admit(t.Context(), request)
+	require.False(t, a.Decision().Denied)
+	a.Done(t.Context())
+	assert.True(t, asked)
+}
+
 func TestTheSameLimitMetTwiceIsEvaluatedOnce(t *testing.T) {
 	f := setUp(t)
 	first := &seawall.Request{Key: seawall.NewKey("caller")}
