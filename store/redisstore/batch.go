@@ -86,9 +86,9 @@ type ride struct {
 	cmds  []*redis.Cmd
 }
 
-// board puts the queued releases into a pipeline, unless they are few: then the requests are few too, no cap is
+// board makes commands of the queued releases, unless they are few: then the requests are few too, no cap is
 // near, and they had better wait for company. None goes while leases are renewed, which must not be overtaken.
-func (s *Store) board(ctx context.Context, pipe redis.Pipeliner) *ride {
+func (s *Store) board(ctx context.Context) *ride {
 	if !s.releases.many() || s.fit() != nil || !s.renewals.TryRLock() {
 		return nil
 	}
@@ -105,12 +105,16 @@ func (s *Store) board(ctx context.Context, pipe redis.Pipeliner) *ride {
 		return nil
 	}
 	for _, c := range calls {
-		r.cmds = append(r.cmds, pipe.EvalSha(ctx, c.script.Hash(), c.keys, c.args...))
+		args := append(make([]any, 0, 3+len(c.keys)+len(c.args)), "evalsha", c.script.Hash(), len(c.keys))
+		for _, key := range c.keys {
+			args = append(args, key)
+		}
+		r.cmds = append(r.cmds, redis.NewCmd(ctx, append(args, c.args...)...))
 	}
 	return r
 }
 
-// alight settles the releases once the pipeline was executed; what did not go out is queued again, and goes
+// alight settles the releases once the commands were executed; what did not go out is queued again, and goes
 // out on its own.
 func (s *Store) alight(r *ride) {
 	if r == nil {

@@ -35,6 +35,14 @@ type calls struct {
 func (q *calls) init() { q.some.L = &q.mu }
 
 func (q *calls) add(c *call) error {
+	if err := q.append(c); err != nil {
+		return err
+	}
+	q.some.Signal() // behind the lock, or whom it wakes would wait for that at once
+	return nil
+}
+
+func (q *calls) append(c *call) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.queue) >= maxQueued {
@@ -47,7 +55,6 @@ func (q *calls) add(c *call) error {
 		return errBusy
 	}
 	q.queue = append(q.queue, c)
-	q.some.Signal()
 	return nil
 }
 

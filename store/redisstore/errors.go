@@ -95,8 +95,8 @@ func undialled(err error) bool {
 
 // unknownOutcome tells whether a call that failed so may have been executed all the same.
 func unknownOutcome(err error) bool {
-	var call *callError
-	if !errors.As(err, &call) {
+	call, ok := errors.AsType[*callError](err)
+	if !ok {
 		return false
 	}
 	switch {

@@ -17,14 +17,28 @@ import (
 	"github.com/seawall-go/seawall/store/redisstore"
 )
 
-// onPipeline is a hook that runs once, when armed, around a pipeline.
+// asPipeline has a script call for requests, which goes alone if there is nothing else to send, pass a hook as a pipeline does.
+func asPipeline(hook func(redis.ProcessPipelineHook) redis.ProcessPipelineHook, next redis.ProcessHook) redis.ProcessHook {
+	around := hook(func(ctx context.Context, cmds []redis.Cmder) error { return next(ctx, cmds[0]) })
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if _, asks := cmd.(*redis.IntSliceCmd); asks {
+			return around(ctx, []redis.Cmder{cmd})
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// onPipeline is a hook that runs once, when armed, around what a worker sends.
 type onPipeline struct {
 	armed atomic.Bool
 	run   func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error
 }
 
-func (*onPipeline) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (*onPipeline) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (*onPipeline) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *onPipeline) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return asPipeline(h.ProcessPipelineHook, next)
+}
 
 func (h *onPipeline) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {

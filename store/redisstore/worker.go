@@ -11,8 +11,9 @@ import (
 // group is the calls of one shape that one script call asks for, in the order in which they were queued.
 type group struct {
 	shape *shape
-	mixed bool // they do not share arguments
-	calls []*call
+	mixed bool    // they do not share arguments
+	calls []*call // that are not settled yet
+	first [1]*call
 	cmd   *redis.IntSliceCmd
 }
 
@@ -37,6 +38,7 @@ type worker struct {
 	store  *Store
 	buf    [maxTaken]*call
 	groups []*group
+	cmds   []redis.Cmder
 }
 
 // serve executes queued calls until the store is closed and none is left.
@@ -92,7 +94,9 @@ func (w *worker) put(c *call, mixed bool) {
 			return
 		}
 	}
-	w.groups = append(w.groups, &group{shape: c.shape, mixed: mixed, calls: []*call{c}})
+	g := &group{shape: c.shape, mixed: mixed, first: [1]*call{c}}
+	g.calls = g.first[:]
+	w.groups = append(w.groups, g)
 }
 
 // execute sends calls in one round trip, and those whose script Redis does not know in a second. Its context has no
@@ -109,7 +113,7 @@ func (w *worker) execute(calls []*call) {
 	}()
 	unknown := w.sendWithReleases()
 	if len(unknown) > 0 {
-		unknown = w.send(w.store.client.Pipeline(), unknown, true)
+		unknown = w.send(nil, unknown, true)
 	}
 	for _, g := range unknown { // Redis does not say so of a text; whatever does is no Redis
 		w.store.fail(g, &callError{reason: "script", err: errors.New("NOSCRIPT, in answer to its text")})
@@ -119,37 +123,55 @@ func (w *worker) execute(calls []*call) {
 // sendWithReleases sends the groups, with the queued releases ahead of them. What is on board alights also if the
 // client panics.
 func (w *worker) sendWithReleases() (unknown []*group) {
-	pipe := w.store.client.Pipeline()
-	var r *ride
+	r := w.store.board(context.Background())
 	defer func() { w.store.alight(r) }()
-	r = w.store.board(context.Background(), pipe)
-	return w.send(pipe, w.groups, false)
+	return w.send(r, w.groups, false)
 }
 
-// send executes the groups' scripts in one pipeline, by their text or else by their SHA, and settles their calls, save
-// those of groups whose script is unknown, which it returns.
-func (w *worker) send(pipe redis.Pipeliner, groups []*group, byText bool) (unknown []*group) {
+// send executes the groups' scripts in one round trip behind what rides ahead, by their text or else by their SHA, and
+// settles their calls, save those of groups whose script is unknown, which it returns.
+func (w *worker) send(r *ride, groups []*group, byText bool) (unknown []*group) {
 	ctx := context.Background()
+	w.cmds = w.cmds[:0]
+	if r != nil {
+		for _, c := range r.cmds {
+			w.cmds = append(w.cmds, c)
+		}
+	}
 	for _, g := range groups {
 		g.cmd = redis.NewIntSliceCmd(ctx, w.store.command(g, byText)...)
-		_ = pipe.Process(ctx, g.cmd) // queues it
+		w.cmds = append(w.cmds, g.cmd)
 	}
-	_, failed := pipe.Exec(ctx)
+	failed := w.run(ctx)
 	for _, g := range groups {
 		reply, err := g.cmd.Result()
 		if reply == nil && err == nil { // no connection: go-redis says so only of the pipeline
 			err = failed
 		}
 		switch {
+		case err == nil:
+			w.store.answer(g, reply)
 		case redis.HasErrorPrefix(err, "NOSCRIPT"):
 			unknown = append(unknown, g)
-		case err != nil:
-			w.store.fail(g, classify(err))
 		default:
-			w.store.answer(g, reply)
+			w.store.fail(g, classify(err))
 		}
 	}
 	return unknown
+}
+
+// run executes the commands in one round trip. A pipeline of one would only cost more.
+func (w *worker) run(ctx context.Context) error {
+	defer func() { clear(w.cmds) }()
+	if len(w.cmds) == 1 {
+		return w.store.client.Process(ctx, w.cmds[0])
+	}
+	pipe := w.store.client.Pipeline()
+	for _, c := range w.cmds {
+		_ = pipe.Process(ctx, c) // queues it
+	}
+	_, err := pipe.Exec(ctx)
+	return err
 }
 
 // command is what Redis is told: the keys of all requests, what arguments they share, and each one's own.

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// hook is the Clock's in its client. Scripts of requests go through pipelines, those that release and renew alone.
+// hook is the Clock's in its client. Scripts of requests go alone or through pipelines, those that release and renew alone.
 // What else goes alone keeps Redis' own clock: heartbeats, probes and commands.
 type hook struct{ clock *Clock }
 
