@@ -7,7 +7,7 @@
 -- $3       how many slots there are
 -- $4       how many it takes; 0 is one, where no lease takes more, so that they need only be counted
 -- observes how many are taken before the decision, expired leases aside.
--- Of release and renew, $1 and $2 are the same; an error would hold up the others of their batch. A renewal
+-- Of releases, $1 are leases; of renew, $1 and $2 are the same. An error would hold up the others of their batch. A renewal
 -- does not mind whether the lease is still there: after a loss of data it brings it back, and counts it in lost.
 
 --@same
@@ -38,7 +38,7 @@ redis.call('ZADD', $key, expires, $1)
 redis.call('PEXPIRE', $key, $2)
 if tick then redis.call('ZREMRANGEBYSCORE', $key, 0, ms) end -- below zero are those who wait for a slot
 
---@release
+--@releases
 local gone = redis.pcall('ZREM', $key, $1)
 if type(gone) == 'table' and not string.find(gone.err, 'WRONGTYPE', 1, true) then return gone end
 

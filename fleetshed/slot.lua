@@ -13,7 +13,7 @@ $2 $3 $4
 --@observes
 $n
 --@check
--- The requests of a call are all for this key: what they take is counted on, and the key is told once how long it lasts.
+-- The requests of a call are all for this key: what they take is counted on, and written once.
 local $n, $bad = counts, false
 if counted ~= $key then
   $n = redis.pcall('ZCOUNT', $key, live, '+inf')
@@ -30,10 +30,14 @@ end
 if $bad then redis.call('DEL', $key) end
 if ttl ~= $2 then ttl, expires = $2, string.format('%d', ms + $2) end
 redis.call('ZADD', $key, expires, $1)
-counted, counts = $key, $n + 1
-if told ~= $key or tells ~= $2 then
-  redis.call('PEXPIRE', $key, $2)
-  told, tells = $key, $2
-end
+redis.call('PEXPIRE', $key, $2)
 if tick then redis.call('ZREMRANGEBYSCORE', $key, 0, ms) end
 
+--@gather
+if $bad then redis.call('DEL', $key) end
+if ttl ~= $2 then ttl, expires = $2, string.format('%d', ms + $2) end
+if into ~= $key then add() end
+members[#members + 1], members[#members + 2] = expires, $1
+into, lasts = $key, $2
+counted, counts = $key, $n + 1
+if tick then redis.call('ZREMRANGEBYSCORE', $key, 0, ms) end

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,6 +16,8 @@ type batchCall struct {
 	script *redis.Script
 	keys   []string
 	args   []any
+
+	leases []seawall.Lease // to be released
 }
 
 // batchCalls returns the calls that run a section of the leases' rules for all of them: one per script.
@@ -33,17 +36,51 @@ func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall
 			byScript[script] = c
 			calls = append(calls, c)
 		}
-		args := l.Rule.Args(nil, env, &seawall.Check{Limit: l.Limit, Rule: l.Rule, Key: l.Key, Cost: l.Cost, ID: l.ID})
+		if section == releasing {
+			c.leases = append(c.leases, l)
+			continue
+		}
 		c.keys = append(c.keys, s.nameOf(l.Key, l.Limit))
-		c.args = append(c.args, args[:2]...)
+		c.args = append(c.args, leaseArgs(env, l)[:2]...)
 	}
 	for _, c := range calls {
-		if section == "renew" {
+		if section == releasing {
+			s.together(c, env)
+		} else {
 			c.args = append(c.args, s.clock.deadline(s.now(), s.renewWait))
 		}
 		c.args = s.timed(c.args)
 	}
 	return calls, nil
+}
+
+// leaseArgs are a lease's arguments, of which the first two are its name and its TTL.
+func leaseArgs(env seawall.Env, l seawall.Lease) []any {
+	return l.Rule.Args(nil, env, &seawall.Check{Limit: l.Limit, Rule: l.Rule, Key: l.Key, Cost: l.Cost, ID: l.ID})
+}
+
+// together makes keys and arguments of the leases of a call that releases: those of a key side by side.
+func (s *Store) together(c *batchCall, env seawall.Env) {
+	type place struct {
+		key   seawall.Key
+		limit *seawall.Limit
+	}
+	var places []place
+	names := map[place][]any{}
+	for _, l := range c.leases {
+		p := place{l.Key, l.Limit}
+		if names[p] == nil {
+			places = append(places, p)
+		}
+		names[p] = append(names[p], leaseArgs(env, l)[0])
+	}
+	for _, p := range places {
+		key := s.nameOf(p.key, p.limit)
+		for some := range slices.Chunk(names[p], mostTogether) {
+			c.keys = append(c.keys, key)
+			c.args = append(append(c.args, len(some)), some...)
+		}
+	}
 }
 
 // runBatch runs a section of the leases' rules for all of them, and returns how many of them Redis had lost.
@@ -99,7 +136,7 @@ func (s *Store) board(ctx context.Context) *ride {
 			panic(p)
 		}
 	}()
-	calls, err := s.batchCalls("release", leasesOf(r.batch))
+	calls, err := s.batchCalls(releasing, leasesOf(r.batch))
 	if err != nil || len(calls) == 0 {
 		s.alight(r)
 		return nil

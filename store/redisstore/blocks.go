@@ -17,6 +17,7 @@ type blocks struct {
 	usesCapacity       bool
 	misses             bool
 	spilled            bool
+	gathers            bool // what is committed is written behind the last request, or by add()
 	advisory           bool // there are advisory checks; if not, all that is asked for is enforced
 }
 
@@ -25,6 +26,7 @@ type places struct {
 	key, arg func(n int) string
 	capacity string
 	spilled  bool // local variables are fields of a table
+	several  bool // requests, so that what they commit may be gathered
 }
 
 // inRow is where a script for several requests finds what each has of its own.
@@ -51,6 +53,10 @@ func (p *places) blocks(checks []seawall.Check, args []int) *blocks {
 	for i := range checks {
 		c := &checks[i]
 		parts := sections(c.Rule.Script())
+		if gather := parts["gather"]; gather != "" && p.several && c.Op == seawall.Spend {
+			parts["commit"] = gather
+			b.gathers = true
+		}
 		first := at
 		v := vocabulary{
 			key:      p.key(i + 1),
@@ -63,7 +69,10 @@ func (p *places) blocks(checks []seawall.Check, args []int) *blocks {
 		case seawall.Refund:
 			b.tail.WriteString(v.fill(parts["refund"]))
 		case seawall.Reset:
-			b.tail.WriteString(v.fill("redis.call('DEL', $key)\ntold, counted = nil, nil\n"))
+			if p.several {
+				b.tail.WriteString("add()\n")
+			}
+			b.tail.WriteString(v.fill("redis.call('DEL', $key)\ncounted = nil\n"))
 		default:
 			for expression := range strings.SplitSeq(strings.TrimSpace(parts["observes"]), ",") {
 				b.observes = append(b.observes, strings.TrimSpace(v.fill(expression)))

@@ -89,6 +89,7 @@ func (s *shapes) manyOf(sh *shape, arg func(n int) string, shared int, rules []s
 		key:      func(n int) string { return fmt.Sprintf("KEYS[first_key + %d]", n) },
 		arg:      arg,
 		capacity: "redis.pcall('GET', KEYS[#KEYS])",
+		several:  true,
 	}
 	return newScript(s.begun(many.blocks(rules, args).many(sh, arg(sh.args), shared, sh.args-shared)))
 }
@@ -164,6 +165,9 @@ func (b *blocks) many(sh *shape, deadline string, shared, own int) string {
 	}
 	w.WriteString("end\nreplies[replied + 1] = mask\n")
 	fmt.Fprintf(&w, "replied, first_arg = replied + %d, first_arg + %d\nend\n", sh.width(), own)
+	if b.gathers {
+		w.WriteString("add()\n")
+	}
 	w.WriteString("replies[replied + 1], replies[replied + 2] = sec, usec\nreturn replies\n")
 	return w.String()
 }

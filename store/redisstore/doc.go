@@ -13,11 +13,12 @@
 //	--@check    reads; sets $ok and what is observed. Spends nothing.
 //	--@mend     runs if the check refuses, and may repair what an odd clock left behind (optional)
 //	--@commit   writes what the check admitted
+//	--@gather   the same in a call for several requests, if it is done otherwise there (optional)
 //	--@refund   takes a commit back; runs without the others      (Refunder only)
-//	--@release  gives the lease $1 back                           (Holder only)
+//	--@releases gives back leases of $key, as many as $1 stands for at the end of arguments (Holder only)
 //	--@renew    makes the lease $1 last another $2 milliseconds   (Holder only)
 //
-// In the last two only the first two arguments of Rule.Args are known: a Holder's are lease and TTL.
+// In the last one only the first two arguments of Rule.Args are known: a Holder's are lease and TTL.
 //
 // A check whose arguments were made for a time (Env.Now) that is not Redis' sets missed = true: then nothing
 // is committed, and the store asks again with arguments for the time that Redis gave.
@@ -34,9 +35,12 @@
 //	ms         is the same in milliseconds, and tick is true in one call out of 64
 //	live       is "(" and ms, as text: from where on scores of sorted sets lie in the future
 //	sec, usec  are the same as Redis' TIME gives them
-//	ttl, expires; counted, counts; told, tells
-//	           are variables that outlive the request, and are nil at the beginning of a call, and the latter four behind a
+//	ttl, expires; counted, counts
+//	           are variables that outlive the request, and are nil at the beginning of a call, and the latter two behind a
 //	           Reset: what is known of the last TTL, or of the last key
+//	into, members, lasts, add()
+//	           are for gathering: members are scores and members that are added to the sorted set into, which lasts for so
+//	           many milliseconds then, by add(), or behind the last request
 //
 // All checks of a request are evaluated before anything of it is committed. A section raises no error, whatever it finds: it
 // would end the call, behind requests that have been committed and ahead of others. What Redis itself refuses at the first

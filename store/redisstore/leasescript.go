@@ -8,10 +8,19 @@ import (
 	"github.com/seawall-go/seawall"
 )
 
-// batch returns the script that runs a section of a rule for many leases. Rules whose sections are the same
-// share it. For lease i, counting from 0, $key is KEYS[i+1], and $1 and $2 are ARGV[2i+1] and ARGV[2i+2]. Behind them
-// a renewal has its deadline: one that runs when nobody waits for it any more would bring back what was released
-// since. A release is right at any time. The reply is how many of the leases a renewal has found lost.
+// The sections that are run for many leases.
+const releasing, renewing = "releases", "renew"
+
+// mostTogether is how many leases of one key are given back by one command at most: Lua has room for some thousands.
+const mostTogether = 1000
+
+// batch returns the script that runs a section of a rule for many leases. Rules whose sections are the same share it.
+//
+// For renew, lease i has KEYS[i], and $1 and $2 are ARGV[2i-1] and ARGV[2i]. Behind them there is a deadline: one that runs
+// when nobody waits for it any more would bring back what was released since. The reply is how many of the leases were found
+// lost.
+//
+// For releases, KEYS[i] has several leases: each key's arguments are how many, and which. They are right at any time.
 func (s *shapes) batch(rule seawall.Holder, name string) (*redis.Script, error) {
 	of := section{rule.Kind(), name}
 	s.mu.RLock()
@@ -28,11 +37,13 @@ func (s *shapes) batch(rule seawall.Holder, name string) (*redis.Script, error) 
 		key: "KEYS[i]",
 		arg: func(k int) string { return fmt.Sprintf("ARGV[2 * i - %d]", 2-k) },
 	}
-	begin := "local lost = 0\n"
-	if name == "renew" {
-		begin += late("ARGV[2 * #KEYS + 1]")
+	if name == releasing {
+		v.arg = func(int) string { return "unpack(ARGV, at + 1, at + ARGV[at])" }
+		text = "local at = 1\nfor i = 1, #KEYS do\n" + v.fill(text) + "at = at + 1 + ARGV[at]\nend\nreturn 0\n"
+	} else {
+		text = "local lost = 0\n" + late("ARGV[2 * #KEYS + 1]") + "for i = 1, #KEYS do\n" + v.fill(text) + "end\nreturn lost\n"
 	}
-	text = s.begun(begin + "for i = 1, #KEYS do\n" + v.fill(text) + "end\nreturn lost\n")
+	text = s.begun(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.batches == nil {

@@ -24,7 +24,7 @@ func (s *Store) Prepare(checks []seawall.Check) {
 	for i := range checks {
 		counts[i] = len(checks[i].Rule.Args(nil, s.env(), &checks[i]))
 		if h, ok := checks[i].Rule.(seawall.Holder); ok {
-			if release, err := s.shapes.batch(h, "release"); err == nil {
+			if release, err := s.shapes.batch(h, releasing); err == nil {
 				scripts = append(scripts, release)
 			}
 		}

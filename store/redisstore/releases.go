@@ -280,7 +280,7 @@ func (s *Store) flush(ctx context.Context) (sent, more bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 	defer cancel()
-	_, err := s.runBatch(ctx, "release", leasesOf(batch))
+	_, err := s.runBatch(ctx, releasing, leasesOf(batch))
 	s.learnRefusal(err)
 	if err != nil {
 		s.releases.putBack(batch)

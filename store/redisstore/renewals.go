@@ -58,7 +58,7 @@ func (s *Store) renewAll(leases []seawall.Lease) (lost int64, rest []seawall.Lea
 	for len(leases) > 0 {
 		batch := leases[:min(len(leases), maxBatch)]
 		ctx, cancel := context.WithTimeout(context.Background(), s.renewWait)
-		n, err := s.runBatch(ctx, "renew", batch)
+		n, err := s.runBatch(ctx, renewing, batch)
 		cancel()
 		lost += n
 		if err != nil {

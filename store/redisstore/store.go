@@ -279,7 +279,7 @@ func (s *Store) Close(ctx context.Context) error {
 	s.drain(ctx) // what the last calls left; without Redis, it expires
 	var errs []error
 	if held := s.ledger.all(); len(held) > 0 {
-		_, err := s.runBatch(ctx, "release", held)
+		_, err := s.runBatch(ctx, releasing, held)
 		errs = append(errs, err)
 	}
 	err := errors.Join(append(errs, s.leave(ctx))...)

@@ -18,10 +18,21 @@ var words = [...]struct {
 	{[]string{"ms", "live"}, "local ms = sec * 1e3 + (usec - usec % 1e3) / 1e3\n"},
 	{[]string{"live"}, "local live = string.format('(%d', ms)\n"},
 	{[]string{"ttl", "expires"}, "local ttl, expires\n"},
-	{[]string{"told"}, "local told, tells\n"},
 	{[]string{"counted"}, "local counted, counts\n"},
 	{[]string{"tick"}, "local tick = usec % 64 == 0\n"},
+	{[]string{"add", "members"}, gathering},
 }
+
+// gathering is what requests of a call put into one sorted set, to be added at once; it lasts for some milliseconds.
+const gathering = `local into, members, lasts = false, {}
+local function add()
+  if into then
+    redis.call('ZADD', into, unpack(members))
+    redis.call('PEXPIRE', into, lasts)
+    into, members = false, {}
+  end
+end
+`
 
 // begun returns a script with the prelude, and the words that it uses, ahead of it.
 func (s *shapes) begun(script string) string {
