@@ -129,5 +129,5 @@ func (b *bucket) Args(dst []any, _ seawall.Env, c *seawall.Check) []any {
 		need = min(need, b.full)
 		return append(dst, need/limb, need%limb, c.At/limb, c.At%limb)
 	}
-	return append(dst, need/limb, need%limb, b.full/limb, b.full%limb, (b.full+999_999)/1_000_000+2)
+	return append(dst, need, b.full, (b.full+999_999)/1_000_000+2)
 }

@@ -3,22 +3,23 @@
 -- number is read, compared and written as two limbs of 10^15: hi and lo are those of now.
 --
 -- $key     the arrival time; absent: full. Anything else there counts as absent and is replaced.
--- $1 $2    what the cost takes, in ns: limbs. More than $3 $4 if it can never fit.
--- $3 $4    what the whole burst takes, in ns: limbs.
--- $5       $3 $4 in ms, rounded up, and 2 more, as Redis counts it from the start of the millisecond in which
+-- $1       what the cost takes, in ns. More than $2 if it can never fit.
+-- $2       what the whole burst takes, in ns.
+-- $3       $2 in ms, rounded up, and 2 more, as Redis counts it from the start of the millisecond in which
 --          the script began: after it an untouched bucket is full.
 -- Of refund, $1 $2 is what the cost took, and $3 $4 when that was, in ns since the epoch: limbs. What has refilled
 -- since is not given back.
--- observes the debt, arrival time - now, before the decision: limbs; at most $3 $4.
+-- observes the debt, arrival time - now, before the decision: limbs; at most $2.
 
 --@same
-$3 $4 $5
+$2 $3
 --@observes
 $nh, $nl
 --@check
 local $v = redis.pcall('GET', $key)
 local $nh, $nl = 0, 0
-local $fh, $fl = $3 + 0, $4 + 0
+local $fh, $fl = 0, $2 + 0
+if $fl >= 1e15 then $fh, $fl = tonumber(string.sub($2, 1, -16)), tonumber(string.sub($2, -15)) end
 if $v and type($v) == 'string' then
   local h, l = tonumber(string.sub($v, 1, -16)), tonumber(string.sub($v, -15))
   if h and l and l >= 0 and (h > hi or h == hi and l > lo) then
@@ -27,7 +28,8 @@ if $v and type($v) == 'string' then
     if $nh > $fh or $nh == $fh and $nl > $fl then $nh, $nl = $fh, $fl end
   end
 end
-local $sh, $sl = $nh + $1, $nl + $2
+local $sh, $sl = $nh, $nl + $1
+if $1 + 0 >= 1e15 then $sh, $sl = $nh + string.sub($1, 1, -16), $nl + string.sub($1, -15) end
 if $sl >= 1e15 then $sh, $sl = $sh + 1, $sl - 1e15 end
 local $ok = $sh < $fh or $sh == $fh and $sl <= $fl
 if not $ok then $sh, $sl = $fh, $fl end -- what is only counted owes a full bucket at most
@@ -37,13 +39,13 @@ if not $ok then $sh, $sl = $fh, $fl end -- what is only counted owes a full buck
 if $nh == $fh and $nl == $fl then
   local h, l = hi + $nh, lo + $nl
   if l >= 1e15 then h, l = h + 1, l - 1e15 end
-  redis.call('SET', $key, string.format('%d%015d', h, l), 'PX', $5)
+  redis.call('SET', $key, string.format('%d%015d', h, l), 'PX', $3)
 end
 
 --@commit
 local h, l = hi + $sh, lo + $sl
 if l >= 1e15 then h, l = h + 1, l - 1e15 end
-redis.call('SET', $key, string.format('%d%015d', h, l), 'PX', $5)
+redis.call('SET', $key, string.format('%d%015d', h, l), 'PX', $3)
 
 --@refund
 local $v = redis.pcall('GET', $key)
