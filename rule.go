@@ -10,8 +10,8 @@ import (
 // both check halves observe is all that [Rule.Result] needs, so what a caller is told is computed in one
 // place.
 type Rule interface {
-	// Kind names the algorithm; rules of one kind share a script and a state format. A state of another kind
-	// counts as none.
+	// Kind names the algorithm; rules of one kind share a state format, and those of them that have as many arguments a
+	// script. A state of another kind counts as none.
 	Kind() string
 	// Check observes the state and tells whether the check's cost fits. It spends nothing, and changes nothing but
 	// what a clock that stepped back or a changed limit left behind, to make what it tells come true.
@@ -24,7 +24,7 @@ type Rule interface {
 	Result(seen Observation, ok, committed bool, env Env, c *Check) Result
 	// Script returns the Lua sections of this kind; see the package redisstore for their form.
 	Script() string
-	// Args appends the script's arguments for c: as many for every check of the kind with the same Op.
+	// Args appends the script's arguments for c: as many for every check of the rule with the same Op.
 	Args(dst []any, env Env, c *Check) []any
 }
 

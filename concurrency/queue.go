@@ -154,7 +154,9 @@ func (q *queue) Script() string { return queueLua + q.Slots.Script() }
 // Args implements seawall.Rule.
 func (q *queue) Args(dst []any, env seawall.Env, c *seawall.Check) []any {
 	dst = q.Slots.Args(dst, env, c)
-	dst[len(dst)-1] = q.takes(c.Cost)
+	if !q.weighted {
+		dst = append(dst, 1)
+	}
 	name := ""
 	if q.waiter != 0 {
 		name = fmt.Sprintf("%016x", q.waiter)

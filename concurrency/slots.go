@@ -13,6 +13,9 @@ import (
 //go:embed slots.lua
 var slotsLua string
 
+//go:embed weighted.lua
+var weightedLua string
+
 // DefaultTTL is how long a lease outlives its last renewal unless told otherwise.
 const DefaultTTL = 12 * time.Second
 
@@ -164,12 +167,17 @@ func (s *Slots) Share(i, n int64) seawall.Rule {
 func (s *Slots) Bounds() bool { return true }
 
 // Script implements seawall.Rule.
-func (s *Slots) Script() string { return slotsLua }
+func (s *Slots) Script() string {
+	if s.weighted {
+		return weightedLua + slotsLua
+	}
+	return slotsLua
+}
 
 // Args implements seawall.Rule.
 func (s *Slots) Args(dst []any, env seawall.Env, c *seawall.Check) []any {
 	if !s.weighted {
-		return append(dst, env.Member(c.ID), s.ttl.Milliseconds(), s.slots, 0)
+		return append(dst, env.Member(c.ID), s.ttl.Milliseconds(), s.slots)
 	}
 	more, member := s.takes(c.Cost), env.Member(c.ID)
 	if more > 1 {

@@ -2,10 +2,10 @@
 --
 -- $key     the set; the key outlives its last lease by nothing. Anything else there counts as absent and is
 --          replaced.
--- $1       the lease: its instance's id and a number; of one that takes several slots also '*' and how many
+-- $1       the lease: its instance's id and a number; of one that takes several slots also '*' and how many. Here each counts
+--          as one.
 -- $2       its TTL in ms
 -- $3       how many slots there are
--- $4       how many it takes; 0 is one, where no lease takes more, so that they need only be counted
 -- observes how many are taken before the decision, expired leases aside.
 -- Of releases, $1 are leases; of renew, $1 and $2 are the same. An error would hold up the others of their batch. A renewal
 -- does not mind whether the lease is still there: after a loss of data it brings it back, and counts it in lost.
@@ -15,16 +15,10 @@ $2 $3
 --@observes
 $n
 --@check
-local $n = redis.pcall($4 == '0' and 'ZCOUNT' or 'ZRANGEBYSCORE', $key, live, '+inf')
-local $bad = type($n) == 'table' and $n.err ~= nil
-if $bad then
-  $n = 0
-elseif $4 ~= '0' then
-  local sum = 0
-  for _, lease in ipairs($n) do sum = sum + (tonumber(string.match(lease, '%*(%d+)$')) or 1) end
-  $n = math.min(sum, 2 ^ 53)
-end
-local $ok = $n + math.max($4, 1) <= $3 + 0
+local $n = redis.pcall('ZCOUNT', $key, live, '+inf')
+local $bad = type($n) ~= 'number'
+if $bad then $n = 0 end
+local $ok = $n < $3 + 0
 
 --@mend
 -- A lease that outlives its TTL stems from before the clock stepped back.

@@ -27,23 +27,29 @@ type places struct {
 	capacity string
 	spilled  bool // local variables are fields of a table
 	several  bool // requests, so that what they commit may be gathered
+	joint    int  // keys that they share, and come first
+	shared   int  // arguments that they do
 }
 
-// inRow is where a script for several requests finds what each has of its own.
-func inRow(n int) string { return fmt.Sprintf("ARGV[first_arg + %d]", n) }
+// keyInRow and argInRow are where a script for several requests finds what each has of its own.
+func keyInRow(n int) string { return fmt.Sprintf("KEYS[first_key + %d]", n) }
+func argInRow(n int) string { return fmt.Sprintf("ARGV[first_arg + %d]", n) }
 
-// inAlike is the same if they share arguments, which come first.
-func (sh *shape) inAlike(n int) string {
-	shared := 0
-	for _, same := range sh.same[:n] {
-		if same {
-			shared++
+// keyInAlike and argInAlike are the same if they share some, which come first.
+func (sh *shape) keyInAlike(n int) string { return inAlike(sh.fleet, n, "KEYS[%d]", keyInRow) }
+func (sh *shape) argInAlike(n int) string { return inAlike(sh.same, n, "ARGV[%d]", argInRow) }
+
+func inAlike(same []bool, n int, shared string, own func(n int) string) string {
+	before := 0
+	for _, s := range same[:min(n, len(same))] {
+		if s {
+			before++
 		}
 	}
-	if sh.same[n-1] {
-		return fmt.Sprintf("ARGV[%d]", shared)
+	if n <= len(same) && same[n-1] {
+		return fmt.Sprintf(shared, before)
 	}
-	return inRow(n - shared)
+	return own(n - before)
 }
 
 // blocks writes the blocks of the checks, which begin at the first place of each.

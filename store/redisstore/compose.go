@@ -53,6 +53,13 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 			}
 		}
 		sh.timed = sh.timed || c.Timed
+		sh.fleet = append(sh.fleet, c.Key == fleetKey)
+		if c.Key == fleetKey {
+			sh.joint++
+		}
+	}
+	if sh.joint == len(checks) {
+		sh.fleet, sh.joint = nil, 0
 	}
 	sh.same = append(sh.same, false) // the deadline
 	sh.args = len(sh.same)
@@ -75,23 +82,23 @@ func (s *shapes) compose(checks []seawall.Check, args []int) (*shape, error) {
 		rules[i] = seawall.Check{Rule: checks[i].Rule, Op: checks[i].Op, Advisory: checks[i].Advisory, CountOnly: checks[i].CountOnly}
 	}
 	args = slices.Clone(args)
-	sh.many = sync.OnceValue(func() script { return s.manyOf(sh, inRow, 0, rules, args) })
+	many := places{
+		key: keyInRow, arg: argInRow, several: true, capacity: "redis.pcall('GET', KEYS[#KEYS])",
+	}
+	sh.many = sync.OnceValue(func() script { return s.manyOf(sh, many, rules, args) })
 	if sh.shared > 0 {
-		sh.alike = sync.OnceValue(func() script { return s.manyOf(sh, sh.inAlike, sh.shared, rules, args) })
+		alike := many
+		alike.key, alike.arg = sh.keyInAlike, sh.argInAlike
+		alike.joint, alike.shared = sh.joint, sh.shared
+		sh.alike = sync.OnceValue(func() script { return s.manyOf(sh, alike, rules, args) })
 	}
 	return sh, nil
 }
 
-// manyOf writes the script for several requests that share so many arguments. It is written when it is needed: most shapes of
-// a process that has many of them are seldom met twice at once.
-func (s *shapes) manyOf(sh *shape, arg func(n int) string, shared int, rules []seawall.Check, args []int) script {
-	many := places{
-		key:      func(n int) string { return fmt.Sprintf("KEYS[first_key + %d]", n) },
-		arg:      arg,
-		capacity: "redis.pcall('GET', KEYS[#KEYS])",
-		several:  true,
-	}
-	return newScript(s.begun(many.blocks(rules, args).many(sh, arg(sh.args), shared, sh.args-shared)))
+// manyOf writes the script for several requests. It is written when it is needed: most shapes of a process that has many of
+// them are seldom met twice at once.
+func (s *shapes) manyOf(sh *shape, p places, rules []seawall.Check, args []int) script {
+	return newScript(s.begun(p.blocks(rules, args).many(sh, &p)))
 }
 
 // countLocals returns at least how many local variables a section has at once.
@@ -135,20 +142,21 @@ func (b *blocks) one(sh *shape) string {
 	return w.String()
 }
 
-// many is the script for several requests, behind the prelude, with so many arguments that they share, and so many of each
-// one's own: one after the other is decided as if it were alone, in the order in which they are given. The reply is as many
-// numbers for each as for one, zeros behind what kept it from deciding, and the time.
-func (b *blocks) many(sh *shape, deadline string, shared, own int) string {
+// many is the script for several requests, behind the prelude: one after the other is decided as if it were alone, in the
+// order in which they are given. The reply is as many numbers for each as for one, zeros behind what kept it from deciding,
+// and the time.
+func (b *blocks) many(sh *shape, p *places) string {
 	var w strings.Builder
 	keys := "#KEYS"
 	if sh.capacity {
 		keys = "#KEYS - 1"
 	}
 	w.WriteString("local redis, string, math, tonumber, KEYS, ARGV = redis, string, math, tonumber, KEYS, ARGV\n")
-	fmt.Fprintf(&w, "local micros, replies, replied, first_arg = sec * 1e6 + usec, {}, 0, %d\n", shared)
-	fmt.Fprintf(&w, "for first_key = 0, %s - %d, %d do\n", keys, sh.keys, sh.keys)
+	fmt.Fprintf(&w, "local micros, replies, replied, first_arg = sec * 1e6 + usec, {}, 0, %d\n", p.shared)
+	own := sh.keys - p.joint
+	fmt.Fprintf(&w, "for first_key = %d, %s - %d, %d do\n", p.joint, keys, own, own)
 	w.WriteString(begin)
-	fmt.Fprintf(&w, "if %s - micros < 0 then\nmask = -2\n", deadline)
+	fmt.Fprintf(&w, "if %s - micros < 0 then\nmask = -2\n", p.arg(sh.args))
 	sh.blank(&w)
 	w.WriteString("else\n" + b.head.String())
 	if b.misses {
@@ -164,7 +172,7 @@ func (b *blocks) many(sh *shape, deadline string, shared, own int) string {
 		w.WriteString("end\n")
 	}
 	w.WriteString("end\nreplies[replied + 1] = mask\n")
-	fmt.Fprintf(&w, "replied, first_arg = replied + %d, first_arg + %d\nend\n", sh.width(), own)
+	fmt.Fprintf(&w, "replied, first_arg = replied + %d, first_arg + %d\nend\n", sh.width(), sh.args-p.shared)
 	if b.gathers {
 		w.WriteString("add()\n")
 	}

@@ -19,6 +19,8 @@ type shape struct {
 	alike    func() script // for several that share arguments; nil if there are none to share
 	most     int           // how many requests one call is for at most
 	keys     int           // of a request, without the capacity
+	fleet    []bool        // which of them are the fleet's, so that requests may share them; none, if all are
+	joint    int           // how many are
 	args     int           // of a request, with the deadline
 	same     []bool        // which of them depend on the rule alone
 	shared   int           // how many do
@@ -33,8 +35,13 @@ type script struct{ text, sha string }
 
 func newScript(text string) script { return script{text, redis.NewScript(text).Hash()} }
 
-// agree tells whether two requests can share arguments.
+// agree tells whether two requests can share arguments, and the fleet's keys.
 func (sh *shape) agree(a, b *call) bool {
+	for i, fleet := range sh.fleet {
+		if fleet && a.keys[i] != b.keys[i] {
+			return false
+		}
+	}
 	for i, same := range sh.same {
 		if same && a.args[i] != b.args[i] {
 			return false
@@ -62,6 +69,9 @@ var ops = [...]byte{seawall.Spend: ' ', seawall.Peek: '?', seawall.Refund: '-', 
 // section is a section of a kind of rule.
 type section struct{ kind, name string }
 
+// fleetKey is whose keys all requests may share.
+var fleetKey = seawall.FleetKey()
+
 // of returns the shape of the checks. args says how many arguments each check has.
 func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 	var buf [64]byte
@@ -72,6 +82,10 @@ func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 		if checks[i].Timed {
 			kinds = append(kinds, '@')
 		}
+		if checks[i].Key == fleetKey {
+			kinds = append(kinds, '*')
+		}
+		kinds = append(kinds, '0'+byte(args[i])) //nolint:gosec // a handful
 	}
 	s.mu.RLock()
 	sh := s.known[string(kinds)]

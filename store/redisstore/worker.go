@@ -174,49 +174,44 @@ func (w *worker) run(ctx context.Context) error {
 	return err
 }
 
-// command is what Redis is told: the keys of all requests, what arguments they share, and each one's own.
+// command is what Redis is told: the keys and arguments of all requests, and ahead of them what they share.
 func (s *Store) command(g *group, byText bool) []any {
 	sh, script := g.shape, g.script()
 	keys := len(g.calls) * sh.keys
-	args := make([]any, 0, 3+keys+1+len(g.calls)*sh.args+2)
+	var fleet, same []bool
+	if len(g.calls) > 1 && !g.mixed {
+		fleet, same = sh.fleet, sh.same
+		keys -= (len(g.calls) - 1) * sh.joint
+	}
+	if sh.capacity {
+		keys++
+	}
+	args := make([]any, 0, 3+keys+len(g.calls)*sh.args+2)
 	if byText {
 		args = append(args, "eval", script.text)
 	} else {
 		args = append(args, "evalsha", script.sha)
 	}
-	if sh.capacity {
-		keys++
-	}
 	args = append(args, keys)
-	for _, c := range g.calls {
-		for _, key := range c.keys {
-			args = append(args, key)
-		}
-	}
+	args = appendAll(args, fleet, g.calls, func(c *call) []string { return c.keys })
 	if sh.capacity {
 		args = append(args, s.fleetName("capacity"))
 	}
-	if len(g.calls) == 1 || g.mixed {
-		for _, c := range g.calls {
-			args = append(args, c.args...)
-		}
-	} else {
-		args = g.shared(args)
-	}
+	args = appendAll(args, same, g.calls, func(c *call) []any { return c.args })
 	return s.timed(args)
 }
 
-// shared appends the arguments that the calls share, and each one's own.
-func (g *group) shared(args []any) []any {
-	for i, same := range g.shape.same {
-		if same {
-			args = append(args, g.calls[0].args[i])
+// appendAll appends what the calls share, and then what each has of its own.
+func appendAll[T any](args []any, shared []bool, calls []*call, of func(*call) []T) []any {
+	for i, is := range shared {
+		if is {
+			args = append(args, of(calls[0])[i])
 		}
 	}
-	for _, c := range g.calls {
-		for i, same := range g.shape.same {
-			if !same {
-				args = append(args, c.args[i])
+	for _, c := range calls {
+		for i, x := range of(c) {
+			if shared == nil || !shared[i] {
+				args = append(args, x)
 			}
 		}
 	}
