@@ -22,6 +22,7 @@ func Run(t *testing.T, open Open) {
 	}{
 		{"I1 a bucket admits its burst, then its rate", burstThenRate},
 		{"I1 a bucket of a rate that is no whole number of nanoseconds holds its burst", oddRates},
+		{"I1 a bucket that takes a century to fill is exact to the microsecond", longBucket},
 		{"I1 never over-admits under concurrency", concurrentBucket},
 		{"I2 a denial costs nothing in every check", allOrNothing},
 		{"I3 RetryAfter is exact", retryAfter},
@@ -93,6 +94,33 @@ func oddRates(t *testing.T, s Subject) {
 			assert.False(t, s.apply(t, c)[0].Admitted, "%v, burst %d", rate, burst)
 		}
 	}
+}
+
+// longBucket counts in more nanoseconds than a double holds.
+func longBucket(t *testing.T, s Subject) {
+	const burst, month = 1217, 30*24*time.Hour - 1
+	micros := func(tokens int64) time.Duration {
+		return time.Duration(tokens*int64(month)+999) / time.Microsecond * time.Microsecond
+	}
+	ask := func(cost int64) seawall.Result {
+		return s.apply(t, bucket(t, "century", "a", ratelimit.Rate{Count: 1, Per: month}, burst, cost))[0]
+	}
+	assert.Equal(t, seawall.Result{Limit: burst, Remaining: burst, RetryAfter: seawall.Never}, ask(burst+1))
+	spent := int64(0)
+	for _, cost := range []int64{1, 615, 600} {
+		spent += cost
+		assert.Equal(t, seawall.Result{
+			Admitted: true, Committed: true, Limit: burst, Remaining: burst - spent, NextAfter: micros(1), ResetAfter: micros(spent),
+		}, ask(cost))
+	}
+	assert.Equal(t, seawall.Result{
+		Limit: burst, Remaining: 1, RetryAfter: micros(1), NextAfter: micros(1), ResetAfter: micros(spent),
+	}, ask(2))
+	assert.True(t, ask(1).Committed)
+	s.Advance(month.Truncate(time.Microsecond))
+	assert.Equal(t, time.Microsecond, ask(1).RetryAfter, "less than that is missing")
+	s.Advance(time.Microsecond)
+	assert.True(t, ask(1).Committed)
 }
 
 func concurrentBucket(t *testing.T, s Subject) {
