@@ -123,14 +123,16 @@ func apply(ctx context.Context, s Store, dst []Result, checks []Check) (results 
 	return s.Apply(ctx, dst, checks)
 }
 
-// fallback answers by their failure policies the checks that the store did not, and reports all of them. A
-// limit that fails closed refuses whatever a wrapper of the store made of it.
+// fallback answers by their failure policies the checks that the store did not, and reports them. A limit that fails closed
+// refuses whatever a wrapper of the store made of it.
 func (a *Admission) fallback(err error) {
 	reason := Reason(err)
 	for i := a.locals; i < len(a.checks); i++ {
 		c := &a.checks[i]
 		if i >= len(a.results) {
 			a.results = append(a.results, Result{Admitted: true})
+		} else if Answered(err, i-a.locals) {
+			continue
 		}
 		res := &a.results[i]
 		res.Fallback = true

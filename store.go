@@ -12,7 +12,8 @@ type Store interface {
 	// A denial is a Result. An error means that nothing could be decided, in particular that ctx was done
 	// first. Such a call may have taken leases all the same: they count as held until they are released, by
 	// the ids that the checks then have. A store that wraps another may return results of its own together
-	// with the other's error. checks is not used after Apply has returned.
+	// with the other's error, and one that asks several those that were answered; see [Answered]. checks is not
+	// used after Apply has returned.
 	Apply(ctx context.Context, dst []Result, checks []Check) ([]Result, error)
 	// Release gives leases back. It is idempotent by id, and a lease that cannot be given back now is given
 	// back later or expires. It waits, until ctx is done, only if one of the leases took a last slot;

@@ -24,3 +24,10 @@ func Undone(err error) bool {
 	var u interface{ Undone() bool }
 	return errors.As(err, &u) && u.Undone()
 }
+
+// Answered tells whether check i of the request, counted from 0, was answered although the store returned an error: what the
+// error's own Answered method says if it has one, otherwise false. A store that asks several others may have failed in part.
+func Answered(err error, i int) bool {
+	var a interface{ Answered(i int) bool }
+	return errors.As(err, &a) && a.Answered(i)
+}

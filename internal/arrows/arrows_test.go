@@ -70,7 +70,7 @@ var rules = []rule{
 	{folder: "fleetshed", may: []string{"", "concurrency"}, libs: stdOnly, without: beyondLimiters, why: whyLimiter},
 	{folder: "workershed", may: rootOnly, libs: stdOnly, without: beyondLimiters, why: whyLimiter},
 	{
-		folder: "store", except: "store/storetest", may: rootOnly,
+		folder: "store", except: "store/storetest", may: []string{"", "store/split"},
 		without: slices.Concat(echo, prometheus, openFeature),
 		why:     whyStore,
 	},
