@@ -46,6 +46,19 @@ type Prober interface {
 	Probe(ctx context.Context) error
 }
 
+// Sharded is a store whose state lies at several places, each of which may fail by itself.
+type Sharded interface {
+	Store
+	// Shard returns the place that has the state of a key at present. The same place is the same, comparable, value.
+	Shard(key Key) Shard
+}
+
+// Shard is one place of a Sharded store. It is asked about keys that it has, and gives back leases that the Sharded one knows.
+type Shard interface {
+	Store
+	Prober
+}
+
 // Claimer is implemented by stores that can be told what is held although they were not asked.
 type Claimer interface {
 	// Claim counts leases as held, with ids that no check of this store has or will have got from it: it takes

@@ -1,5 +1,5 @@
-// Package store is the room of the stores: memstore in process, redisstore on Redis, and storetest, the
-// suite that every store must pass. What wraps any store lives in this package.
+// Package store is the room of the stores: memstore in process, redisstore on Redis, split for several of them, and
+// storetest, the suite that every store must pass. What wraps any store lives in this package.
 //
 // # Failover
 //
@@ -23,6 +23,9 @@
 // within the wait of a decision close the breaker; requests never do. One that opened again and again within a minute
 // wants more. Requests that meet a limit that fails closed wait longer, and have a breaker of their own, so that a slow
 // store is no outage of logins. An error that is a rule's fault, or one key's, opens none.
+//
+// Of a [seawall.Sharded] store each shard has breakers and probes of its own, and is given up by itself: the limits of
+// callers whose state lies elsewhere are decided there. See the package split for requests that have both.
 //
 // # DenyCache
 //

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/seawall-go/seawall"
+	"github.com/seawall-go/seawall/store/split"
 )
 
 // FailoverConfig configures a Failover.
 type FailoverConfig struct {
-	// Shared is the store that all instances share, a redisstore.Store: a seawall.Prober. Required.
+	// Shared is the store that all instances share, a redisstore.Store: a seawall.Prober. Of a seawall.Sharded store each
+	// shard is given up by itself. Required.
 	Shared seawall.Store
 	// Local is a memstore.Store that nothing else uses. Required.
 	Local Local
@@ -40,20 +42,24 @@ const (
 	lastWords = 20 * time.Millisecond
 )
 
-// Failover is a seawall.Store that asks a shared store and, when that fails, decides by the failure policies of
-// the limits concerned; the package documentation says how. It is safe for concurrent use.
-type Failover struct {
-	shared interface {
-		seawall.Store
-		seawall.Prober
-	}
+// instance is what decides without the shared store. All shards have the same.
+type instance struct {
 	local    Local
 	expected int64
 	place    int64 // among the expected
+	fleet    func() seawall.Fleet
 	log      *slog.Logger
 	lastID   atomic.Uint64 // of leases, which bear the same id in both stores
 	shares   shares
 	notes    *notes
+}
+
+// Failover is a seawall.Store that asks a shared store and, when that fails, decides by the failure policies of
+// the limits concerned; the package documentation says how. It is safe for concurrent use.
+type Failover struct {
+	*instance
+	shared seawall.Shard
+	shards *shards // nil: shared is one
 
 	quick   *breaker
 	patient *breaker // of calls that wait longer, since a limit fails closed
@@ -76,15 +82,9 @@ func NewFailover(cfg FailoverConfig) (*Failover, error) {
 	if cfg.Shared == nil || cfg.Local == nil {
 		return nil, errors.New("store: FailoverConfig.Shared and Local are required; want a redisstore.Store and a memstore.Store")
 	}
-	f := &Failover{
-		local: cfg.Local, expected: max(1, cfg.ExpectedInstances), log: cfg.Logger,
-		wake: make(chan struct{}, 1), stop: make(chan struct{}),
-	}
+	f := &Failover{instance: &instance{local: cfg.Local, expected: max(1, cfg.ExpectedInstances), log: cfg.Logger}}
 	var ok bool
-	if f.shared, ok = cfg.Shared.(interface {
-		seawall.Store
-		seawall.Prober
-	}); !ok {
+	if f.shared, ok = cfg.Shared.(seawall.Shard); !ok {
 		return nil, fmt.Errorf("store: FailoverConfig.Shared is a %T, which is no seawall.Prober; want a store that can be probed", cfg.Shared)
 	}
 	if cfg.ExpectedInstances < 0 || cfg.ExpectedInstances > maxInstances {
@@ -99,9 +99,19 @@ func NewFailover(cfg FailoverConfig) (*Failover, error) {
 	}
 	f.place = rand.Int64N(f.expected)     //nolint:gosec // no secret
 	f.lastID.Store(rand.Uint64N(1 << 40)) //nolint:gosec // no secret; others may number leases of the same store, too
+	f.fleet = f.Fleet
+	if sharded, ok := cfg.Shared.(seawall.Sharded); ok {
+		f.shards = newShards(sharded, f.instance)
+	}
+	f.start()
+	return f, nil
+}
+
+// start has it watch over its shared store.
+func (f *Failover) start() {
+	f.wake, f.stop = make(chan struct{}, 1), make(chan struct{})
 	f.quick, f.patient = newBreaker(seawall.DefaultWait, f.gaveUp), newBreaker(seawall.DefaultWaitClosed, f.gaveUp)
 	f.probing.Go(f.probes)
-	return f, nil
 }
 
 // String is the shared store's name.
@@ -113,12 +123,17 @@ func (f *Failover) String() string {
 }
 
 // Open tells whether the shared store is given up for now, by all or by those who wait longer for it: until a probe has
-// found it well their decisions do not touch it.
-func (f *Failover) Open() bool { return f.quick.isOpen() || f.patient.isOpen() }
+// found it well their decisions do not touch it. Of a sharded one it tells whether a shard is.
+func (f *Failover) Open() bool {
+	return f.quick.isOpen() || f.patient.isOpen() || f.shards != nil && f.shards.open()
+}
 
 // Apply implements seawall.Store. If the shared store fails, or is given up, it returns the local results and the
 // error.
 func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
+	if f.shards != nil {
+		return split.Apply(ctx, f.shards.of, dst, checks)
+	}
 	closed, blocked := false, false
 	for i := range checks {
 		c := &checks[i]
@@ -213,9 +228,20 @@ func (f *Failover) Fleet() seawall.Fleet {
 // Close ends the probes and closes both stores, the shared one first. It returns when ctx is done, or a moment later,
 // at the latest. A Close that failed may be repeated.
 func (f *Failover) Close(ctx context.Context) error {
-	f.stopped.Do(func() { close(f.stop) })
+	f.stopped.Do(func() {
+		close(f.stop)
+		if f.shards != nil {
+			f.shards.stop()
+		}
+	})
 	ended := make(chan struct{})
-	go func() { f.probing.Wait(); close(ended) }()
+	go func() {
+		f.probing.Wait()
+		if f.shards != nil {
+			f.shards.wait()
+		}
+		close(ended)
+	}()
 	var errs []error
 	if c, ok := f.shared.(interface {
 		Close(ctx context.Context) error

@@ -51,7 +51,7 @@ func (s *shares) rule(of seawall.Sharer, i, n int64) seawall.Rule {
 // placeOf tells how many instances share a key's limit, and which of them this one is: another one for each key, so
 // that what cannot be divided equally does not always fall to the same instances.
 func (f *Failover) placeOf(k seawall.Key) (i, n int64) {
-	fleet := f.Fleet()
+	fleet := f.fleet()
 	i, n = fleet.Index, min(max(1, fleet.Instances), maxInstances)
 	if !fleet.Announced && n < f.expected {
 		i, n = f.place, f.expected

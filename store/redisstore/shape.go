@@ -85,7 +85,7 @@ func (s *shapes) of(checks []seawall.Check, args []int) (*shape, error) {
 		if checks[i].Key == fleetKey {
 			kinds = append(kinds, '*')
 		}
-		kinds = append(kinds, '0'+byte(args[i])) //nolint:gosec // a handful
+		kinds = append(kinds, '0'+byte(args[i]))
 	}
 	s.mu.RLock()
 	sh := s.known[string(kinds)]

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"sync"
+
+	"github.com/seawall-go/seawall"
+)
+
+// shards are the shared store's, each with a Failover of its own, which gives it up and probes it. They are never forgotten:
+// there are as many as there were places.
+type shards struct {
+	sharded  seawall.Sharded
+	instance *instance
+
+	mu      sync.RWMutex
+	known   map[seawall.Shard]*Failover
+	stopped bool
+}
+
+func newShards(sharded seawall.Sharded, i *instance) *shards {
+	return &shards{sharded: sharded, instance: i, known: map[seawall.Shard]*Failover{}}
+}
+
+// of returns the store that is asked about a check.
+func (s *shards) of(c *seawall.Check) seawall.Store {
+	shard := s.sharded.Shard(c.Key)
+	s.mu.RLock()
+	f := s.known[shard]
+	s.mu.RUnlock()
+	if f != nil {
+		return f
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f = s.known[shard]; f == nil {
+		f = &Failover{instance: s.instance, shared: shard}
+		f.start()
+		if s.stopped {
+			close(f.stop)
+		}
+		s.known[shard] = f
+	}
+	return f
+}
+
+// open tells whether one of them is given up.
+func (s *shards) open() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, f := range s.known {
+		if f.Open() {
+			return true
+		}
+	}
+	return false
+}
+
+// stop ends their probes.
+func (s *shards) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	for _, f := range s.known {
+		close(f.stop)
+	}
+}
+
+// wait waits for that.
+func (s *shards) wait() {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, f := range s.known {
+		f.probing.Wait()
+	}
+}
