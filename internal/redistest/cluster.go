@@ -1,0 +1,230 @@
+//go:build unix
+
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// slots is how many hash slots a Redis Cluster has.
+const slots = 16384
+
+// Cluster is a Redis Cluster of real processes. One that loses a master goes on with the other slots; a master that has a
+// replica is replaced within some seconds.
+type Cluster struct {
+	t       testing.TB
+	Masters []*Server   // at the beginning
+	Others  [][]*Server // replicas of each, at the beginning
+}
+
+// StartCluster starts so many masters, with the slots in equal parts, and so many replicas of each, and returns when all of
+// them agree. The arguments go to every server.
+func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
+	t.Helper()
+	args = append([]string{
+		"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no",
+		"--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0",
+	}, args...)
+	c := &Cluster{t: t}
+	for range masters {
+		c.Masters = append(c.Masters, Start(t, args...))
+		var others []*Server
+		for range replicas {
+			others = append(others, Start(t, args...))
+		}
+		c.Others = append(c.Others, others)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*startTimeout)
+	defer cancel()
+	if err := c.join(ctx); err != nil {
+		t.Fatalf("redistest: cluster: %v", err)
+	}
+	return c
+}
+
+// Nodes are all servers.
+func (c *Cluster) Nodes() (all []*Server) {
+	for i, m := range c.Masters {
+		all = append(append(all, m), c.Others[i]...)
+	}
+	return all
+}
+
+// Addrs are the addresses of all servers, masters first.
+func (c *Cluster) Addrs() (addrs []string) {
+	for _, s := range c.Masters {
+		addrs = append(addrs, s.Addr())
+	}
+	for _, others := range c.Others {
+		for _, s := range others {
+			addrs = append(addrs, s.Addr())
+		}
+	}
+	return addrs
+}
+
+// join makes one cluster of the servers.
+func (c *Cluster) join(ctx context.Context) error {
+	first, nodes := c.Masters[0], c.Nodes()
+	for _, s := range nodes[1:] {
+		if err := s.Client(c.t).ClusterMeet(ctx, "127.0.0.1", fmt.Sprint(first.port)).Err(); err != nil {
+			return err
+		}
+	}
+	for i, m := range c.Masters {
+		from, to := i*slots/len(c.Masters), (i+1)*slots/len(c.Masters)-1
+		if err := m.Client(c.t).ClusterAddSlotsRange(ctx, from, to).Err(); err != nil {
+			return err
+		}
+	}
+	err := c.each(ctx, nodes, func(client *redis.Client) error {
+		known, err := client.ClusterNodes(ctx).Result()
+		if err == nil && strings.Count(known, "\n") != len(nodes) {
+			err = fmt.Errorf("knows these nodes:\n%s", known)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, m := range c.Masters {
+		id, err := m.Client(c.t).ClusterMyID(ctx).Result()
+		if err != nil {
+			return err
+		}
+		for _, other := range c.Others[i] {
+			err := c.each(ctx, []*Server{other}, func(client *redis.Client) error { return client.ClusterReplicate(ctx, id).Err() })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return c.each(ctx, nodes, func(client *redis.Client) error { return c.agrees(ctx, client) })
+}
+
+// agrees returns what a node does not know yet of the cluster as it is to be.
+func (c *Cluster) agrees(ctx context.Context, client *redis.Client) error {
+	info, err := client.ClusterInfo(ctx).Result()
+	if err != nil {
+		return err
+	}
+	for _, want := range []string{"cluster_state:ok", fmt.Sprintf("cluster_slots_ok:%d", slots), fmt.Sprintf("cluster_size:%d", len(c.Masters))} {
+		if !strings.Contains(info, want) {
+			return fmt.Errorf("not %s:\n%s", want, info)
+		}
+	}
+	shards, err := client.ClusterSlots(ctx).Result()
+	if err != nil {
+		return err
+	}
+	for _, s := range shards {
+		if want := 1 + len(c.Others[0]); len(s.Nodes) != want {
+			return fmt.Errorf("slots %d to %d have %d nodes, want %d", s.Start, s.End, len(s.Nodes), want)
+		}
+	}
+	replication, err := client.Info(ctx, "replication").Result()
+	if err == nil && strings.Contains(replication, "master_link_status:down") {
+		err = fmt.Errorf("is not in step with its master")
+	}
+	return err
+}
+
+// each has every server do something until it does.
+func (c *Cluster) each(ctx context.Context, servers []*Server, does func(*redis.Client) error) error {
+	for _, s := range servers {
+		client := s.Client(c.t)
+		for {
+			err := does(client)
+			if err == nil {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%s: %w", s.Addr(), err)
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+// Holder returns the server that has the key's slot now, asked of the given one.
+func (c *Cluster) Holder(t testing.TB, from *Server, key string) *Server {
+	t.Helper()
+	ctx, client := context.Background(), from.Client(t)
+	slot, err := client.ClusterKeySlot(ctx, key).Result()
+	if err != nil {
+		t.Fatalf("redistest: cluster: %v", err)
+	}
+	shards, err := client.ClusterSlots(ctx).Result()
+	if err != nil {
+		t.Fatalf("redistest: cluster: %v", err)
+	}
+	for _, shard := range shards {
+		if shard.Start <= int(slot) && int(slot) <= shard.End {
+			for _, s := range c.Nodes() {
+				if s.Addr() == shard.Nodes[0].Addr {
+					return s
+				}
+			}
+		}
+	}
+	t.Fatalf("redistest: cluster: nobody has slot %d of %q", slot, key)
+	return nil
+}
+
+// Move moves the key's slot to another master, with all that is in it, as redis-cli does: a key at a time.
+func (c *Cluster) Move(t testing.TB, key string, to *Server) {
+	t.Helper()
+	if err := c.move(key, c.Holder(t, to, key), to); err != nil {
+		t.Fatalf("redistest: cluster: moving the slot of %q to %s: %v", key, to.Addr(), err)
+	}
+}
+
+func (c *Cluster) move(key string, from, to *Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	source, target := from.Client(c.t), to.Client(c.t)
+	slot, err := source.ClusterKeySlot(ctx, key).Result()
+	if err != nil {
+		return err
+	}
+	sourceID, err := source.ClusterMyID(ctx).Result()
+	if err != nil {
+		return err
+	}
+	targetID, err := target.ClusterMyID(ctx).Result()
+	if err != nil {
+		return err
+	}
+	if err := target.Do(ctx, "CLUSTER", "SETSLOT", slot, "IMPORTING", sourceID).Err(); err != nil {
+		return err
+	}
+	if err := source.Do(ctx, "CLUSTER", "SETSLOT", slot, "MIGRATING", targetID).Err(); err != nil {
+		return err
+	}
+	for {
+		keys, err := source.ClusterGetKeysInSlot(ctx, int(slot), 1).Result()
+		if err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			break
+		}
+		if err := source.Migrate(ctx, "127.0.0.1", fmt.Sprint(to.port), keys[0], 0, opTimeout).Err(); err != nil {
+			return err
+		}
+	}
+	for _, node := range []*redis.Client{target, source} { // in this order, or nobody has it for a moment
+		if err := node.Do(ctx, "CLUSTER", "SETSLOT", slot, "NODE", targetID).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
