@@ -21,9 +21,9 @@ func newShards(sharded seawall.Sharded, i *instance) *shards {
 	return &shards{sharded: sharded, instance: i, known: map[seawall.Shard]*Failover{}}
 }
 
-// of returns the store that is asked about a check.
-func (s *shards) of(c *seawall.Check) seawall.Store {
-	shard := s.sharded.Shard(c.Key)
+// of returns the store that is asked about a key.
+func (s *shards) of(key seawall.Key) seawall.Store {
+	shard := s.sharded.Shard(key)
 	s.mu.RLock()
 	f := s.known[shard]
 	s.mu.RUnlock()

@@ -182,7 +182,17 @@ func (c *Cluster) Holder(t testing.TB, from *Server, key string) *Server {
 // Move moves the key's slot to another master, with all that is in it, as redis-cli does: a key at a time.
 func (c *Cluster) Move(t testing.TB, key string, to *Server) {
 	t.Helper()
-	if err := c.move(key, c.Holder(t, to, key), to); err != nil {
+	from := c.Holder(t, to, key)
+	for began := time.Now(); c.Holder(t, from, key) != from; from = c.Holder(t, to, key) {
+		if time.Since(began) > startTimeout {
+			t.Fatalf("redistest: cluster: the masters do not agree about who has %q", key)
+		}
+		time.Sleep(20 * time.Millisecond) // they may yet, about an earlier move
+	}
+	if from == to {
+		return
+	}
+	if err := c.move(key, from, to); err != nil {
 		t.Fatalf("redistest: cluster: moving the slot of %q to %s: %v", key, to.Addr(), err)
 	}
 }

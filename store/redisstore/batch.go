@@ -22,18 +22,26 @@ type batchCall struct {
 
 // batchCalls returns the calls that run a section of the leases' rules for all of them: one per script.
 func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall, error) {
+	type place struct {
+		script *redis.Script
+		tag    string // on a cluster
+	}
 	var calls []*batchCall
-	byScript := map[*redis.Script]*batchCall{}
+	at := map[place]*batchCall{}
 	env := s.env()
 	for _, l := range leases {
 		script, err := s.shapes.batch(l.Rule, section)
 		if err != nil {
 			return nil, err
 		}
-		c := byScript[script]
+		p := place{script: script}
+		if s.cluster != nil {
+			p.tag = s.tagged(l.Key)
+		}
+		c := at[p]
 		if c == nil {
 			c = &batchCall{script: script}
-			byScript[script] = c
+			at[p] = c
 			calls = append(calls, c)
 		}
 		if section == releasing {
@@ -90,20 +98,43 @@ func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.L
 	if err != nil {
 		return 0, err
 	}
-	for _, c := range calls {
-		sent := s.now()
-		reply, err := c.script.Run(ctx, s.client, c.keys, c.args...).Result()
+	sent := s.now()
+	for _, reply := range s.runAll(ctx, calls) {
+		answer, err := reply.Result()
 		if err != nil {
 			return lost, classify(err)
 		}
-		switch reply := reply.(type) {
+		switch answer := answer.(type) {
 		case []any:
-			return lost, s.ranLate(sent, reply)
+			return lost, s.ranLate(sent, answer)
 		case int64:
-			lost += max(0, reply)
+			lost += max(0, answer)
 		}
 	}
 	return lost, nil
+}
+
+// runAll runs the calls, several in one round trip, and returns their replies.
+func (s *Store) runAll(ctx context.Context, calls []*batchCall) []*redis.Cmd {
+	replies := make([]*redis.Cmd, len(calls))
+	if len(calls) > 1 {
+		pipe := s.client.Pipeline()
+		for i, c := range calls {
+			replies[i] = pipe.EvalSha(ctx, c.script.Hash(), c.keys, c.args...)
+		}
+		_, err := pipe.Exec(ctx)
+		for _, r := range replies { // without a connection, go-redis says so only of the pipeline
+			if r.Err() == nil && r.Val() == nil {
+				r.SetErr(err)
+			}
+		}
+	}
+	for i, c := range calls {
+		if replies[i] == nil || redis.HasErrorPrefix(replies[i].Err(), "NOSCRIPT") {
+			replies[i] = c.script.Run(ctx, s.client, c.keys, c.args...)
+		}
+	}
+	return replies
 }
 
 // ranLate learns the time from a script that says it ran too late, and returns an error that says so.

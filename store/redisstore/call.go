@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seawall-go/seawall"
 )
@@ -16,6 +17,7 @@ type call struct {
 	shape *shape
 	keys  []string // without the capacity
 	args  []any
+	tag   string // of its keys, on a cluster
 
 	leases  []seawall.Lease // that it may take
 	settled atomic.Bool     // set by whichever of its caller's patience and its execution ends first
@@ -34,10 +36,13 @@ func (c *call) forget() {
 	clear(c.args)
 	clear(c.leases)
 	c.shape, c.keys, c.args, c.leases = nil, c.keys[:0], c.args[:0], c.leases[:0]
-	c.answer, c.err = answer{}, nil
+	c.tag, c.answer, c.err = "", answer{}, nil
 	c.settled.Store(false)
 	idleCalls.Put(c)
 }
+
+// askMoved is how long a call waits whose keys are moving from one master of a cluster to another.
+const askMoved = 500 * time.Microsecond
 
 // asks is how often a script is asked that turns down the time that it was asked for.
 const asks = 3
@@ -53,6 +58,9 @@ func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check
 	for range asks {
 		sent := s.now()
 		a, err := s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx, checks)-sent.Sub(began)), checks)
+		for s.cluster != nil && moving(err) && pause(ctx, askMoved) { // it is about to be somewhere
+			a, err = s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx, checks)-sent.Sub(began)), checks)
+		}
 		if err != nil {
 			return answer{}, err
 		}
@@ -109,6 +117,9 @@ func (s *Store) newCall(env seawall.Env, deadline int64, checks []seawall.Check)
 		}
 	}
 	c.args = append(c.args, deadline)
+	if s.cluster != nil {
+		c.tag = tagOf(c.keys[0])
+	}
 	var err error
 	if c.shape, err = s.shapes.of(checks, counts); err != nil {
 		c.forget()

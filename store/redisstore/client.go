@@ -15,32 +15,58 @@ const maxSocketWait = 10 * time.Second
 // Redis that is slow or gone.
 func checkClient(client redis.UniversalClient) (*redis.Options, error) {
 	switch client.(type) {
-	case *redis.ClusterClient, *redis.Ring:
-		return nil, fmt.Errorf("redisstore: Config.Client is a %T; want a client of one server, or of one behind Sentinel", client)
+	case *redis.ClusterClient:
+		return nil, fmt.Errorf("redisstore: Config.Client is a %T; want a client of one server, or of one behind Sentinel, or call NewCluster", client)
+	case *redis.Ring:
+		return nil, fmt.Errorf("redisstore: Config.Client is a %T; want a client of one server, of one behind Sentinel, or of a Cluster", client)
 	}
 	c, ok := client.(interface{ Options() *redis.Options })
 	if !ok {
 		return nil, fmt.Errorf("redisstore: Config.Client is a %T, whose options cannot be checked; want a *redis.Client, see NewClient", client)
 	}
 	o := c.Options()
-	unsafe := func(option string, value, want any, why string) error {
-		return fmt.Errorf("redisstore: the client's %s is %v; want %v: %s (NewClient and Options set it)", option, value, want, why)
+	if o.MaxRetries != 0 {
+		return nil, unsafe("MaxRetries", o.MaxRetries, "-1, for none", "a script that is sent again may have run twice, and its caller waits for all attempts")
 	}
+	return o, checkWaits(o)
+}
+
+// unsafe says that an option is not as it must be.
+func unsafe(option string, value, want any, why string) error {
+	return fmt.Errorf("redisstore: the client's %s is %v; want %v: %s (NewClient and Options set it)", option, value, want, why)
+}
+
+// checkWaits finds waits that have no near bound.
+func checkWaits(o *redis.Options) error {
 	between := fmt.Sprintf("up to %v", maxSocketWait)
 	outOfBounds := func(d time.Duration) bool { return d <= 0 || d > maxSocketWait }
 	switch {
-	case o.MaxRetries != 0:
-		return nil, unsafe("MaxRetries", o.MaxRetries, "-1, for none", "a script that is sent again may have run twice, and its caller waits for all attempts")
 	case !o.ContextTimeoutEnabled:
-		return nil, unsafe("ContextTimeoutEnabled", false, true, "otherwise a deadline does not end a call")
+		return unsafe("ContextTimeoutEnabled", false, true, "otherwise a deadline does not end a call")
 	case outOfBounds(o.DialTimeout):
-		return nil, unsafe("DialTimeout", o.DialTimeout, between, "a dial without a near bound holds up what waits for a connection")
+		return unsafe("DialTimeout", o.DialTimeout, between, "a dial without a near bound holds up what waits for a connection")
 	case o.DialTimeout*time.Duration(o.DialerRetries) > maxSocketWait:
-		return nil, unsafe("DialerRetries", o.DialerRetries, 1, fmt.Sprintf("with a DialTimeout of %v they are no near bound", o.DialTimeout))
+		return unsafe("DialerRetries", o.DialerRetries, 1, fmt.Sprintf("with a DialTimeout of %v they are no near bound", o.DialTimeout))
 	case outOfBounds(o.ReadTimeout):
-		return nil, unsafe("ReadTimeout", o.ReadTimeout, between, "without a near bound a Redis that hangs keeps the connection")
+		return unsafe("ReadTimeout", o.ReadTimeout, between, "without a near bound a Redis that hangs keeps the connection")
 	case outOfBounds(o.WriteTimeout):
-		return nil, unsafe("WriteTimeout", o.WriteTimeout, between, "without a near bound a Redis that hangs keeps the connection")
+		return unsafe("WriteTimeout", o.WriteTimeout, between, "without a near bound a Redis that hangs keeps the connection")
 	}
-	return o, nil
+	return nil
+}
+
+// checkCluster is checkClient for a client of a Cluster.
+func checkCluster(o *redis.ClusterOptions) error {
+	switch {
+	case o.MaxRetries > 0:
+		return unsafe("MaxRetries", o.MaxRetries, "-1, for none", "a script that is sent again may have run twice, and its caller waits for all attempts")
+	case o.MaxRedirects < 1:
+		return unsafe("MaxRedirects", o.MaxRedirects, "at least 1", "otherwise it does not follow slots that have moved")
+	case o.ReadOnly:
+		return unsafe("ReadOnly", o.ReadOnly, false, "replicas know less than their master")
+	}
+	return checkWaits(&redis.Options{
+		ContextTimeoutEnabled: o.ContextTimeoutEnabled, DialTimeout: o.DialTimeout, DialerRetries: o.DialerRetries,
+		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
+	})
 }

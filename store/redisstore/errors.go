@@ -113,3 +113,9 @@ func halfWay(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) && (strings.Contains(reply.Error(), "user_script") || strings.Contains(reply.Error(), "executing the script"))
 }
+
+// moving tells whether a call failed since its keys are being moved, or nobody has them for the moment. Nothing was done.
+func moving(err error) bool {
+	call, ok := errors.AsType[*callError](err)
+	return ok && call.reason == "moved"
+}

@@ -25,8 +25,26 @@ func NewStepped(cfg Config, clock func() time.Time) (*Store, error) {
 	return s, nil
 }
 
+// NewSteppedCluster is NewStepped on a Cluster.
+func NewSteppedCluster(cfg Config, clock func() time.Time) (*Cluster, error) {
+	c, err := newCluster(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c.now, c.stepped, c.shapes.prelude = clock, true, steppedPrelude
+	c.start()
+	return c, nil
+}
+
 // Renew renews the leases that are due.
 func (s *Store) Renew() { s.renew() }
+
+// Renew renews the leases that are due.
+func (c *Cluster) Renew() {
+	for _, s := range c.all() {
+		s.renew()
+	}
+}
 
 // Queued returns how many releases wait.
 func (s *Store) Queued() int {
@@ -36,7 +54,7 @@ func (s *Store) Queued() int {
 }
 
 // Instance returns the instance's id.
-func (s *Store) Instance() string { return s.instance }
+func (s *Store) Instance() string { return s.id }
 
 // NewTuned returns a Store that announces itself so often, and is gone so long after it stopped.
 func NewTuned(cfg Config, every, ttl time.Duration) (*Store, error) {
@@ -81,3 +99,14 @@ func (s *Store) Waiting() int {
 
 // Workers is how many calls are under way at once, MaxRequests how many requests one is for at most.
 const Workers, MaxRequests = workers, maxRequests
+
+// MasterOf is the address of the master that has a key, "" if it is not known.
+func (c *Cluster) MasterOf(key seawall.Key) string { return c.laneOf(key).addr }
+
+// Held returns how many leases are held.
+func (c *Cluster) Held() (n int) {
+	for _, s := range c.all() {
+		n += len(s.ledger.all())
+	}
+	return n
+}

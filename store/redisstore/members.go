@@ -111,7 +111,7 @@ func (s *Store) beat() error {
 			return classify(err)
 		}
 	}
-	fleet, known, err := s.announce(ctx, workers, s.ledger.fleetHeld(), seen, true)
+	fleet, known, err := s.announce(ctx, workers, s.fleetHeld(), seen, true)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *Store) announce(ctx context.Context, workers, used, seen int64, here bo
 	defer caught(&err)
 	keys := []string{s.fleetName("members"), s.fleetName("capacity"), s.fleetName("floors"), s.fleetName("secret")}
 	sent := s.now()
-	answer, err := s.members.script.Run(ctx, s.client, keys, s.instance, workers, used,
+	answer, err := s.members.script.Run(ctx, s.client, keys, s.id, workers, used,
 		s.members.ttl.Milliseconds(), here, s.beatDeadline(sent), seen, s.secret.text()).Slice()
 	if err != nil {
 		return seawall.Fleet{}, false, classify(err)

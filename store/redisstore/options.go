@@ -73,6 +73,58 @@ func Options(url string) (*redis.Options, error) {
 	o.PipelinePoolSize = -1 // pipelines use the same connections, which the Store warms
 	o.ConnMaxIdleTime = -1
 	o.Dialer = suspicious(redis.NewDialer(o))
+	bound(o)
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o, nil
+}
+
+// NewClusterClient returns a client for a Cluster, with the ClusterOptions of the URL. Close it when the Cluster is closed.
+func NewClusterClient(url string) (*redis.ClusterClient, error) {
+	o, err := ClusterOptions(url)
+	if err != nil {
+		return nil, err
+	}
+	return redis.NewClusterClient(o), nil
+}
+
+// ClusterOptions returns the options of a client for a Cluster from the URL of one of its nodes, redis:// or rediss://, with
+// addr=host:port for each other one that may be asked for the rest: redis://10.0.0.1:6379?addr=10.0.0.2:6379. Otherwise they are
+// as those that Options returns.
+func ClusterOptions(url string) (*redis.ClusterOptions, error) {
+	o, err := redis.ParseClusterURL(url)
+	if err == nil {
+		for _, addr := range o.Addrs {
+			err = errors.Join(err, checkAddr(&redis.Options{Network: "tcp", Addr: addr}, "redis://"+addr))
+		}
+	}
+	if err != nil {
+		if parsing, ok := errors.AsType[*neturl.Error](err); ok { // it quotes the URL, password and all
+			err = parsing.Err
+		}
+		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]host:port?addr=host:port or rediss://…", err)
+	}
+	one := &redis.Options{TLSConfig: o.TLSConfig, DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, PoolTimeout: o.PoolTimeout}
+	bound(one)
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = one.DialTimeout, one.ReadTimeout, one.WriteTimeout, one.PoolTimeout
+	o.MaxRetries = -1
+	o.MinRetryBackoff = -1 // before a slot that has moved is looked for where it is
+	o.MaxRetryBackoff = -1
+	o.DialerRetries = 1
+	o.ContextTimeoutEnabled = true
+	o.DisableIdentity = true
+	o.DisableRoutingPolicies = true // all is said to the master that has the key
+	if o.PoolSize == 0 {
+		o.PoolSize = poolSize
+	}
+	o.PipelinePoolSize = -1
+	o.ConnMaxIdleTime = -1
+	o.Dialer = suspicious(redis.NewDialer(one))
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return o, nil
+}
+
+// bound bounds the waits that a URL does not.
+func bound(o *redis.Options) {
 	for _, t := range []struct {
 		value *time.Duration
 		to    time.Duration
@@ -86,6 +138,4 @@ func Options(url string) (*redis.Options, error) {
 			*t.value = t.to
 		}
 	}
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return o, nil
 }

@@ -79,6 +79,9 @@ func (s *Store) warm(ctx context.Context) {
 
 // ping asks Redis for the time, and learns it.
 func (s *Store) ping(ctx context.Context) (err error) {
+	if s.cluster != nil { // whose masters have clocks of their own
+		return s.Probe(ctx)
+	}
 	defer caught(&err)
 	sent := s.now()
 	at, err := s.client.Time(ctx).Result()

@@ -20,11 +20,11 @@ func (s *Store) Probe(ctx context.Context) (err error) {
 		ctx, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
-	if s.client.PoolStats().IdleConns < s.conns { // first, or the first decisions would wait for them
+	if s.conns > 0 && s.client.PoolStats().IdleConns < s.conns { // first, or the first decisions would wait for them
 		s.warm(ctx)
 	}
 	sent := s.now()
-	reply, err := s.probe.Run(ctx, s.client, []string{s.fleetName("probe")}).Int64Slice()
+	reply, err := s.probe.Run(ctx, s.client, []string{s.probed()}).Int64Slice()
 	if err != nil {
 		return classify(err)
 	}

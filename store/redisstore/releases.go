@@ -304,6 +304,9 @@ func (s *Store) learnRefusal(err error) {
 		}
 		return
 	}
+	if s.cluster != nil && moving(err) {
+		return
+	}
 	if errors.As(err, &reply) && errors.As(err, &call) && s.releases.refused.Swap(call) == nil {
 		s.log.Warn("seawall: slots cannot be given back; none are taken on Redis until they can", "error", err)
 	}

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	crypto "crypto/rand"
 	"errors"
@@ -36,17 +37,24 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Store keeps all state on Redis. It is safe for concurrent use.
-type Store struct {
-	client    redis.UniversalClient
+// instance is what does not depend on where on Redis a state lies.
+type instance struct {
+	id        string // of it among those of its fleet
 	namespace string
 	compact   *compactNames // nil: names are readable
-	instance  string
 	log       *slog.Logger
 	shapes    shapes
 	now       func() time.Time
 	stepped   bool // tests only: scripts are given the clock
 	lastID    atomic.Uint64
+	members   members
+	secret    secret
+}
+
+// Store keeps all state on Redis. It is safe for concurrent use.
+type Store struct {
+	*instance
+	client    redis.UniversalClient
 	clock     clock
 	calls     calls
 	ledger    ledger
@@ -55,12 +63,16 @@ type Store struct {
 	renewals  sync.RWMutex  // held to renew; read-held to release along with calls
 	renewWait time.Duration // for the answer to one renewal
 	lapsed    atomic.Uint64 // leases that Redis had lost when they were to be renewed
-	members   members
-	secret    secret
 	probe     *redis.Script
 	conns     uint32 // connections that are worth being kept warm
 
 	preparation preparation
+	announces   bool         // the instance
+	fleetHeld   func() int64 // slots of the fleet that this instance holds
+
+	cluster *redis.ClusterClient   // nil: one server
+	addr    string                 // of the master of a cluster whose callers these are
+	at      atomic.Pointer[string] // a tag that was asked about there
 
 	background sync.WaitGroup
 	stop       chan struct{}
@@ -96,49 +108,73 @@ func newStore(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := seawall.ValidName("namespace", cfg.Namespace); err != nil {
-		return nil, fmt.Errorf("redisstore: Config.Namespace: %w", err)
+	i, err := newInstance(&cfg)
+	if err != nil {
+		return nil, err
 	}
-	var compact *compactNames
-	if cfg.Compact != nil {
-		if compact, err = newCompactNames(cfg.Compact, cfg.Namespace); err != nil {
-			return nil, err
-		}
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
-	s := &Store{
-		client:    cfg.Client,
-		namespace: cfg.Namespace,
-		compact:   compact,
-		instance:  strings.ToLower(crypto.Text()[:12]) + "-",
-		log:       cfg.Logger,
-		shapes:    shapes{prelude: prelude},
-		renewing:  renewEvery,
-		now:       steady(),
-		renewWait: min(batchTimeout, options.ReadTimeout),
-		probe:     redis.NewScript(probeLua),
-		conns:     uint32(min(workers, options.PoolSize)),
-		stop:      make(chan struct{}),
-		ended:     make(chan struct{}),
-	}
-	s.lastID.Store(rand.Uint64N(1 << 40)) //nolint:gosec // no secret; others may number leases of this store, too
+	s := newOn(i, cfg.Client, options.ReadTimeout)
+	s.conns = uint32(min(workers, options.PoolSize))
 	if idle := options.MaxIdleConns; idle > 0 {
 		s.conns = min(s.conns, uint32(idle))
 	}
-	s.calls.init()
-	s.releases.init()
-	s.members.init()
-	s.secret.init()
 	return s, nil
 }
 
+func newInstance(cfg *Config) (*instance, error) {
+	if err := seawall.ValidName("namespace", cfg.Namespace); err != nil {
+		return nil, fmt.Errorf("redisstore: Config.Namespace: %w", err)
+	}
+	i := &instance{
+		id:        strings.ToLower(crypto.Text()[:12]) + "-",
+		namespace: cfg.Namespace,
+		log:       cmp.Or(cfg.Logger, slog.Default()),
+		shapes:    shapes{prelude: prelude},
+		now:       steady(),
+	}
+	if cfg.Compact != nil {
+		var err error
+		if i.compact, err = newCompactNames(cfg.Compact, cfg.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	i.lastID.Store(rand.Uint64N(1 << 40)) //nolint:gosec // no secret; others may number leases of this store, too
+	i.members.init()
+	i.secret.init()
+	return i, nil
+}
+
+// newOn returns the instance's store on a Redis, which does nothing yet.
+func newOn(i *instance, client redis.UniversalClient, readTimeout time.Duration) *Store {
+	s := &Store{
+		instance:  i,
+		client:    client,
+		renewing:  renewEvery,
+		renewWait: min(batchTimeout, readTimeout),
+		probe:     redis.NewScript(probeLua),
+		stop:      make(chan struct{}),
+		ended:     make(chan struct{}),
+	}
+	s.fleetHeld = s.ledger.fleetHeld
+	s.calls.init()
+	s.releases.init()
+	return s
+}
+
 func (s *Store) start() {
+	s.work()
+	s.announceItself()
+}
+
+func (s *Store) announceItself() {
+	s.announces = true
+	s.background.Go(s.heartbeats)
+}
+
+// work starts what sends calls and releases.
+func (s *Store) work() {
 	for range workers {
 		s.background.Go(s.serve)
 	}
-	s.background.Go(s.heartbeats)
 	s.background.Go(s.releaseLoop)
 }
 
@@ -244,7 +280,7 @@ func (s *Store) timed(args []any) []any {
 func (s *Store) env() seawall.Env {
 	return seawall.Env{
 		Now:      s.clock.at(s.now()),
-		Capacity: s.members.capacity(), Instance: s.instance,
+		Capacity: s.members.capacity(), Instance: s.id,
 	}
 }
 
@@ -282,7 +318,10 @@ func (s *Store) Close(ctx context.Context) error {
 		_, err := s.runBatch(ctx, releasing, held)
 		errs = append(errs, err)
 	}
-	err := errors.Join(append(errs, s.leave(ctx))...)
+	if s.announces {
+		errs = append(errs, s.leave(ctx))
+	}
+	err := errors.Join(errs...)
 	s.left.Store(err == nil)
 	return err
 }

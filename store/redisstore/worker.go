@@ -30,7 +30,7 @@ func (g *group) script() script {
 
 // takes tells whether a call fits into the group.
 func (g *group) takes(c *call) bool {
-	return g.shape == c.shape && len(g.calls) < g.shape.most && (g.mixed || g.shape.agree(g.calls[0], c))
+	return g.shape == c.shape && g.calls[0].tag == c.tag && len(g.calls) < g.shape.most && (g.mixed || g.shape.agree(g.calls[0], c))
 }
 
 // worker executes queued calls. It is used by one goroutine.
@@ -140,7 +140,11 @@ func (w *worker) send(r *ride, groups []*group, byText bool) (unknown []*group) 
 	}
 	for _, g := range groups {
 		g.cmd = redis.NewIntSliceCmd(ctx, w.store.command(g, byText)...)
-		w.cmds = append(w.cmds, g.cmd)
+		if w.store.cluster != nil {
+			w.cmds = append(w.cmds, once{g.cmd})
+		} else {
+			w.cmds = append(w.cmds, g.cmd)
+		}
 	}
 	failed := w.run(ctx)
 	for _, g := range groups {
@@ -154,6 +158,7 @@ func (w *worker) send(r *ride, groups []*group, byText bool) (unknown []*group) 
 		case redis.HasErrorPrefix(err, "NOSCRIPT"):
 			unknown = append(unknown, g)
 		default:
+			w.store.moved(g.calls[0].keys[0])
 			w.store.fail(g, classify(err))
 		}
 	}

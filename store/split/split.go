@@ -9,14 +9,14 @@ import (
 	"github.com/seawall-go/seawall"
 )
 
-// Of returns the store that has the state of a check. Stores can be compared.
-type Of func(c *seawall.Check) seawall.Store
+// Of returns the store that has the state of a key at present.
+type Of func(key seawall.Key) seawall.Store
 
 // Apply is Store.Apply with the stores that have the checks' states. It returns when ctx is done at the latest, if each of them
 // does.
 func Apply(ctx context.Context, of Of, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
-	if s, ok := alone(of, checks); ok {
-		return s.Apply(ctx, dst, checks)
+	if alone(checks) {
+		return of(checks[0].Key).Apply(ctx, dst, checks)
 	}
 	parts := divide(of, checks)
 	var others sync.WaitGroup
@@ -32,19 +32,17 @@ func Apply(ctx context.Context, of Of, dst []seawall.Result, checks []seawall.Ch
 	return dst, err
 }
 
-// alone returns the store of all checks, if it is one.
-func alone(of Of, checks []seawall.Check) (s seawall.Store, ok bool) {
-	for i := range checks {
-		is := of(&checks[i])
-		if i > 0 && is != s {
-			return nil, false
+// alone tells whether all checks are of one key.
+func alone(checks []seawall.Check) bool {
+	for i := 1; i < len(checks); i++ {
+		if checks[i].Key != checks[0].Key {
+			return false
 		}
-		s = is
 	}
-	return s, len(checks) > 0
+	return len(checks) > 0
 }
 
-// part is what one store is asked.
+// part is what is asked about one key.
 type part struct {
 	store   seawall.Store
 	at      []int // where its checks are in the request
@@ -57,15 +55,14 @@ func divide(of Of, checks []seawall.Check) (parts []*part) {
 	for i := range checks {
 		c := checks[i]
 		c.Timed = c.Timed || c.Op == seawall.Spend && refunds(&c)
-		s := of(&c)
 		var p *part
 		for _, known := range parts {
-			if known.store == s {
+			if known.checks[0].Key == c.Key {
 				p = known
 			}
 		}
 		if p == nil {
-			p = &part{store: s}
+			p = &part{store: of(c.Key)}
 			parts = append(parts, p)
 		}
 		p.at, p.checks = append(p.at, i), append(p.checks, c)

@@ -41,8 +41,8 @@ func (c *clock) store(t testing.TB) *memstore.Store {
 // shards are some stores, of which each has some callers.
 type shards []seawall.Store
 
-func (s shards) of(c *seawall.Check) seawall.Store {
-	text := c.Key.String()
+func (s shards) of(key seawall.Key) seawall.Store {
+	text := key.String()
 	return s[int(text[len(text)-1])%len(s)]
 }
 
@@ -127,7 +127,7 @@ func TestRequestsOfManyCallersAreDecidedAsByOneStore(t *testing.T) {
 			if rnd.IntN(3) == 0 && len(held) > 0 {
 				k := rnd.IntN(len(held))
 				require.NoError(t, one.Release(t.Context(), heldByOne[k]))
-				require.NoError(t, apart.of(&seawall.Check{Key: held[k].Key}).Release(t.Context(), held[k]))
+				require.NoError(t, apart.of(held[k].Key).Release(t.Context(), held[k]))
 				held, heldByOne = slices.Delete(held, k, k+1), slices.Delete(heldByOne, k, k+1)
 			}
 			now.now.Add(rnd.Int64N(int64(10 * time.Second)))
@@ -155,15 +155,15 @@ func TestWhatIsOnlyCountedIsNotRefundedTooMuch(t *testing.T) {
 	}
 }
 
-// TestAStoreOfAllChecksIsAskedOnce with the request as it is.
-func TestAStoreOfAllChecksIsAskedOnce(t *testing.T) {
+// TestARequestOfOneKeyIsOneCall with the request as it is.
+func TestARequestOfOneKeyIsOneCall(t *testing.T) {
 	s := &scripted{}
-	checks := []seawall.Check{spend(t, "a", quotas[0], 1), take(t, "b", 3)}
+	checks := []seawall.Check{spend(t, "a", quotas[0], 1), take(t, "a", 3)}
 	s.does = func(_ context.Context, dst []seawall.Result, got []seawall.Check) ([]seawall.Result, error) {
 		assert.Same(t, &checks[0], &got[0])
 		return append(dst, seawall.Result{Limit: 7}, seawall.Result{}), nil
 	}
-	res, err := split.Apply(t.Context(), func(*seawall.Check) seawall.Store { return s }, nil, checks)
+	res, err := split.Apply(t.Context(), func(seawall.Key) seawall.Store { return s }, nil, checks)
 	require.NoError(t, err)
 	assert.EqualValues(t, 7, res[0].Limit)
 	assert.EqualValues(t, 1, s.asked.Load())
@@ -208,7 +208,7 @@ func TestAStoreThatFailsSpoilsItsOwnChecks(t *testing.T) {
 				require.Error(t, err)
 				require.Len(t, res, 2)
 				for i := range checks {
-					answered := all.of(&checks[i]) == seawall.Store(well)
+					answered := all.of(checks[i].Key) == seawall.Store(well)
 					assert.Equal(t, answered, seawall.Answered(err, i))
 					assert.True(t, res[i].Admitted)
 					assert.Equal(t, answered, res[i].Committed, "what was answered stands")

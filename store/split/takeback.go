@@ -34,6 +34,7 @@ func takeBack(ctx context.Context, parts []*part, results []seawall.Result, chec
 			for k, i := range at {
 				res := &results[i]
 				res.Committed, res.Remaining = false, min(res.Limit, res.Remaining+max(1, spent[k].Cost))
+				res.NextAfter, res.ResetAfter = 0, 0 // not known
 			}
 		}
 	}
