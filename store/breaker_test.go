@@ -79,7 +79,7 @@ func TestWhatSaysNothingOfTheStoreDoesNotOpenABreaker(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		assert.False(t, b.isOpen())
-		for _, reason := range []string{"timeout", "refused", "readonly", "oom", "auth", "loading", "busy", "moved", "error"} {
+		for _, reason := range []string{"timeout", "refused", "tls", "readonly", "oom", "auth", "loading", "busy", "moved", "error"} {
 			b := newBreaker(seawall.DefaultWait, func() {})
 			fail(b, failuresInRow, because(reason))
 			time.Sleep(failing)

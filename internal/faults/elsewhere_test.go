@@ -15,7 +15,6 @@ import (
 func elsewhere() []fault {
 	return []fault{
 		{number: 10, name: "Partition", injection: "link down, or all packets lost, between network namespaces", promise: usual, later: "network namespaces, which need root"},
-		{number: 14, name: "TLS", injection: "expired, wrong CA, stalled handshake", promise: usual + "; plain bytes sent: 0", later: "servers with TLS"},
 		{number: 22, name: "Sentinel failover", injection: "master killed, frozen", promise: usual, later: "Sentinel"},
 		{number: 23, name: "Lagging replica promoted", injection: "replica stopped, master killed", promise: "≤ a burst and what the lag lost more", later: "Sentinel"},
 		{number: 24, name: "Split brain", injection: "the old master cut off with an instance", promise: "≤ 2 × the limit while split, ≤ a burst after", later: "Sentinel, network namespaces"},

@@ -3,6 +3,7 @@ package faults
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"testing"
@@ -41,6 +42,7 @@ type instance struct {
 // setup says what a rig is like; zero values are usual ones.
 type setup struct {
 	url       string          // of Redis, or of a proxy in front of it
+	trust     *x509.CertPool  // if it is rediss://: the system's
 	instances int             // 2
 	api       ratelimit.Quota // plentiful
 	slots     int64           // in flight per caller: 1000
@@ -73,10 +75,12 @@ func newInstance(t testing.TB, s setup) *instance {
 // openInstance returns an instance, to be closed.
 func openInstance(s setup) (*instance, error) {
 	in, nobody := &instance{seen: newObserved()}, slog.New(slog.DiscardHandler)
-	var err error
-	if in.client, err = redisstore.NewClient(s.url); err != nil {
+	options, err := redisstore.Options(s.url)
+	if err != nil {
 		return nil, err
 	}
+	s.trusting(options)
+	in.client = redis.NewClient(options)
 	if in.shared, err = redisstore.New(redisstore.Config{
 		Client: in.client, Namespace: "faults", Logger: nobody,
 	}); err != nil {
@@ -96,6 +100,13 @@ func openInstance(s setup) (*instance, error) {
 	}
 	in.stack, err = seawall.New(seawall.Config{Store: in.cache, Observer: in.seen}, layers...)
 	return in, err
+}
+
+// trusting has clients of a rediss:// URL trust whom the setup trusts.
+func (s setup) trusting(o *redis.Options) {
+	if o.TLSConfig != nil {
+		o.TLSConfig.RootCAs = s.trust
+	}
 }
 
 func (in *instance) close() error {

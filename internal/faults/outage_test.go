@@ -72,12 +72,12 @@ func (r *row) load(t *testing.T, s setup, o outage) *outcome {
 	began := time.Now()
 	o.inject()
 	if o.shows != "" {
-		shows(t, g.url, o.shows)
+		g.shows(t, o.shows)
 	}
 	time.Sleep(time.Until(began.Add(p.faulty)))
 	o.heal()
 	watch.healed()
-	assert.Eventually(t, func() bool { return probe(t, g.url) == nil }, soon, 10*time.Millisecond, "the fault is gone")
+	assert.Eventually(t, func() bool { return g.probe(t) == nil }, soon, 10*time.Millisecond, "the fault is gone")
 	rec := <-recorded
 	watch.stop()
 
@@ -160,7 +160,7 @@ func (g *rig) labels(t *testing.T, o outage) {
 // settled asserts that nothing is held any more.
 func (r *row) settled(t *testing.T, g *rig) {
 	t.Helper()
-	left := g.leftLeases(t, dial(t, g.url))
+	left := g.leftLeases(t, g.dial(t))
 	assert.Zero(t, left, "leases left on Redis")
 	r.left += left
 	for _, in := range g.instances {

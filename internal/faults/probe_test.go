@@ -17,19 +17,22 @@ import (
 const probeTimeout = 100 * time.Millisecond
 
 // dial returns a plain client of one connection that neither retries nor waits for long.
-func dial(t testing.TB, url string) *redis.Client { return clientOf(t, url, probeTimeout) }
+func dial(t testing.TB, url string) *redis.Client { return setup{url: url}.dial(t) }
+
+func (s setup) dial(t testing.TB) *redis.Client { return s.clientOf(t, probeTimeout) }
 
 // admin returns a client that keeps its one connection, and waits.
 func admin(t testing.TB, server *redistest.Server) *redis.Client {
-	return clientOf(t, server.URL(), soon)
+	return setup{url: server.URL()}.clientOf(t, soon)
 }
 
-func clientOf(t testing.TB, url string, timeout time.Duration) *redis.Client {
+func (s setup) clientOf(t testing.TB, timeout time.Duration) *redis.Client {
 	t.Helper()
-	o, err := redis.ParseURL(url)
+	o, err := redis.ParseURL(s.url)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.trusting(o)
 	o.PoolSize, o.MaxRetries, o.DialerRetries = 1, -1, 1
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = 250*time.Millisecond, timeout, timeout
 	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
@@ -46,8 +49,10 @@ func do(t testing.TB, c *redis.Client, command ...any) {
 }
 
 // probe asks Redis, on a new connection, what a limiter asks of it: a script that writes.
-func probe(t testing.TB, url string) error {
-	c := dial(t, url)
+func probe(t testing.TB, url string) error { return setup{url: url}.probe(t) }
+
+func (s setup) probe(t testing.TB) error {
+	c := s.dial(t)
 	defer func() { _ = c.Close() }()
 	return c.Eval(context.Background(), "return redis.call('SET', KEYS[1], 'v', 'PX', 1000)", []string{"probe"}).Err()
 }
@@ -55,9 +60,14 @@ func probe(t testing.TB, url string) error {
 // shows asserts that a new client of Redis is told the text.
 func shows(t testing.TB, url, text string) {
 	t.Helper()
+	setup{url: url}.shows(t, text)
+}
+
+func (s setup) shows(t testing.TB, text string) {
+	t.Helper()
 	var err error
 	for range 50 { // a fault may need a moment, and who is hung up on may not hear why
-		if err = probe(t, url); err != nil && strings.Contains(err.Error(), text) {
+		if err = s.probe(t); err != nil && strings.Contains(err.Error(), text) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -3,7 +3,8 @@
 //
 // Every server listens on 127.0.0.1 on a port of its own, writes nothing but a log in the test's temporary
 // folder, and is gone when its test ends. On Linux it is also gone when the test binary is killed or runs
-// into its time limit; elsewhere such a server has to be killed by hand.
+// into its time limit; elsewhere such a server has to be killed by hand. One that speaks TLS has a certificate that
+// its test made, beside the log.
 //
 // It needs a Unix, as redis-server does.
 package redistest

@@ -5,6 +5,7 @@ package redistest
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,7 @@ type Server struct {
 	port int
 	env  []string
 	args []string
+	cert *Certificate // of TLS; nil: it speaks in the clear
 
 	mu   sync.Mutex
 	proc *process // the latest one, running or not
@@ -74,6 +76,12 @@ func Start(t testing.TB, args ...string) *Server {
 // StartEnv is Start with further variables, as NAME=value, in the server's environment.
 func StartEnv(t testing.TB, env []string, args ...string) *Server {
 	t.Helper()
+	return start(t, &Server{env: env, args: args})
+}
+
+// start starts the server, of which it is known how.
+func start(t testing.TB, s *Server) *Server {
+	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv(RequireEnv) == "1" {
@@ -81,8 +89,8 @@ func StartEnv(t testing.TB, env []string, args ...string) *Server {
 		}
 		t.Skipf("redistest: redis-server is not on PATH; install it to run this test (make deps), or set %s=1 to fail instead", RequireEnv)
 	}
-	dir := t.TempDir() // before t.Cleanup: the folder outlives the server
-	s := &Server{t: t, path: path, dir: dir, log: filepath.Join(dir, "redis.log"), env: env, args: args}
+	s.t, s.path, s.dir = t, path, t.TempDir() // before t.Cleanup: the folder outlives the server
+	s.log = filepath.Join(s.dir, "redis.log")
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
@@ -97,6 +105,9 @@ func StartEnv(t testing.TB, env []string, args ...string) *Server {
 			break
 		}
 	}
+	if err != nil && s.lacksTLS() {
+		t.Skipf("redistest: %s was built without TLS; install one that speaks it to run this test, as Debian's and Ubuntu's do", path)
+	}
 	if err != nil {
 		t.Fatalf("redistest: start: %v\n%s", err, s.readLog())
 	}
@@ -106,14 +117,24 @@ func StartEnv(t testing.TB, env []string, args ...string) *Server {
 // Addr returns the server's host:port.
 func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
 
-// URL returns the server's redis:// URL.
-func (s *Server) URL() string { return "redis://" + s.Addr() }
+// URL returns the server's redis:// URL, or rediss:// if it speaks TLS.
+func (s *Server) URL() string {
+	if s.cert != nil {
+		return "rediss://" + s.Addr()
+	}
+	return "redis://" + s.Addr()
+}
 
 // Client returns a new client, closed when the test ends. It is patient, and otherwise as a redisstore wants it.
 func (s *Server) Client(t testing.TB) *redis.Client {
 	t.Helper()
+	var trust *tls.Config
+	if s.cert != nil {
+		trust = &tls.Config{RootCAs: s.cert.issuer.Roots(), MinVersion: tls.VersionTLS12}
+	}
 	c := redis.NewClient(&redis.Options{
-		Addr: s.Addr(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		TLSConfig: trust,
+		Addr:      s.Addr(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
 		// Its handshake is of no use with a server that does not know it.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
@@ -226,7 +247,7 @@ func (s *Server) admin(t testing.TB, command string) string {
 // do sends one command and returns its answer, a line or a text. It speaks the protocol itself: go-redis logs
 // every refused connection, and its handshake shows in the statistics.
 func (s *Server) do(command string, timeout time.Duration) (string, error) {
-	conn, err := net.DialTimeout("tcp", s.Addr(), timeout)
+	conn, err := s.dial(timeout)
 	if err != nil {
 		return "", err
 	}
@@ -256,6 +277,15 @@ func (s *Server) do(command string, timeout time.Duration) (string, error) {
 	return string(text), err
 }
 
+// dial connects. It trusts any certificate: which one the server has is for its clients to mind.
+func (s *Server) dial(timeout time.Duration) (net.Conn, error) {
+	d := &net.Dialer{Timeout: timeout}
+	if s.cert == nil {
+		return d.Dial("tcp", s.Addr())
+	}
+	return tls.DialWithDialer(d, "tcp", s.Addr(), &tls.Config{InsecureSkipVerify: true})
+}
+
 // run starts a process on s.port and waits until it answers. If it does not, none is left.
 func (s *Server) run() error {
 	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -267,9 +297,8 @@ func (s *Server) run() error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{
-		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port), "--dir", s.dir, "--save", "", "--appendonly", "no",
-	}, s.args...)
+	args := append([]string{"--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no"}, s.listening()...)
+	args = append(args, s.args...)
 	cmd := exec.Command(s.path, args...)
 	cmd.Env = append(os.Environ(), s.env...)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -296,6 +325,15 @@ func (s *Server) run() error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// listening are the arguments that say where, and how.
+func (s *Server) listening() []string {
+	port := strconv.Itoa(s.port)
+	if s.cert == nil {
+		return []string{"--port", port}
+	}
+	return append([]string{"--port", "0", "--tls-port", port, "--tls-auth-clients", "no"}, s.cert.args()...)
 }
 
 // ready tells whether the process answers PING, and whether it is ours: while ours is about to find its port

@@ -125,6 +125,7 @@ func TestFallbackIsCountedByReason(t *testing.T) {
 		{context.DeadlineExceeded, "timeout"},
 		{because("timeout"), "timeout"},
 		{because("refused"), "refused"},
+		{because("tls"), "tls"},
 		{because("readonly"), "readonly"},
 		{because("oom"), "oom"},
 		{because("auth"), "auth"},

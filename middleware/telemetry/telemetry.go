@@ -212,7 +212,7 @@ func (t *Telemetry) Fallback(limit *seawall.Limit, outcome seawall.Outcome, reas
 // known bounds the reason label.
 func known(reason string) string {
 	switch reason {
-	case "timeout", "refused", "readonly", "oom", "auth", "loading", "busy", "moved", "script", "panic":
+	case "timeout", "refused", "tls", "readonly", "oom", "auth", "loading", "busy", "moved", "script", "panic":
 		return reason
 	}
 	return "error"

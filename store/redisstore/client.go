@@ -39,6 +39,7 @@ func unsafe(option string, value, want any, why string) error {
 // checkWaits finds waits that have no near bound.
 func checkWaits(o *redis.Options) error {
 	between := fmt.Sprintf("up to %v", maxSocketWait)
+	const hangs = "without a near bound a Redis that hangs keeps the connection"
 	outOfBounds := func(d time.Duration) bool { return d <= 0 || d > maxSocketWait }
 	switch {
 	case !o.ContextTimeoutEnabled:
@@ -48,9 +49,13 @@ func checkWaits(o *redis.Options) error {
 	case o.DialTimeout*time.Duration(o.DialerRetries) > maxSocketWait:
 		return unsafe("DialerRetries", o.DialerRetries, 1, fmt.Sprintf("with a DialTimeout of %v they are no near bound", o.DialTimeout))
 	case outOfBounds(o.ReadTimeout):
-		return unsafe("ReadTimeout", o.ReadTimeout, between, "without a near bound a Redis that hangs keeps the connection")
+		return unsafe("ReadTimeout", o.ReadTimeout, between, hangs)
 	case outOfBounds(o.WriteTimeout):
-		return unsafe("WriteTimeout", o.WriteTimeout, between, "without a near bound a Redis that hangs keeps the connection")
+		return unsafe("WriteTimeout", o.WriteTimeout, between, hangs)
+	}
+	// Mode is not looked at: go-redis writes it, when a server does not know these notifications.
+	if m := o.MaintNotificationsConfig; m != nil && m.RelaxedTimeout > maxSocketWait {
+		return unsafe("MaintNotificationsConfig.RelaxedTimeout", m.RelaxedTimeout, between, "it takes the place of ReadTimeout while Redis is maintained: "+hangs)
 	}
 	return nil
 }
@@ -67,6 +72,6 @@ func checkCluster(o *redis.ClusterOptions) error {
 	}
 	return checkWaits(&redis.Options{
 		ContextTimeoutEnabled: o.ContextTimeoutEnabled, DialTimeout: o.DialTimeout, DialerRetries: o.DialerRetries,
-		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout,
+		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, MaintNotificationsConfig: o.MaintNotificationsConfig,
 	})
 }

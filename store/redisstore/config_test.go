@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -48,6 +49,9 @@ func TestAnUnsafeClientIsRefused(t *testing.T) {
 		"ReadTimeout is 0s":              func(o *redis.Options) { o.ReadTimeout = -1 },
 		"ReadTimeout is -1ns":            func(o *redis.Options) { o.ReadTimeout = -2 },
 		"WriteTimeout is 11s":            func(o *redis.Options) { o.WriteTimeout = 11 * time.Second },
+		"MaintNotificationsConfig.RelaxedTimeout is 11s": func(o *redis.Options) {
+			o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeAuto, RelaxedTimeout: 11 * time.Second}
+		},
 	} {
 		o, err := redisstore.Options("redis://127.0.0.1:1")
 		require.NoError(t, err)

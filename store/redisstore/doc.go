@@ -76,6 +76,11 @@
 // as long as Redis refuses releases no slots are taken on it, since they would not come back: a request that would take
 // one fails, with all its checks.
 //
+// # Rights
+//
+// docs/redis.md has the commands and keys that a Redis user must be allowed, no more and no less; a test reads them there.
+// A new command in a script has to be added.
+//
 // # Membership
 //
 // An instance announces itself every second in one hash, with its workers and what it holds of the fleet,

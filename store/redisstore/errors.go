@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -22,7 +23,7 @@ func (e *callError) Error() string { return "redisstore: " + e.reason + ": " + e
 // Unwrap returns the client's error.
 func (e *callError) Unwrap() error { return e.err }
 
-// Reason names the kind of failure for labels: timeout, refused, readonly, oom, auth, loading, busy, moved,
+// Reason names the kind of failure for labels: timeout, refused, tls, readonly, oom, auth, loading, busy, moved,
 // script, panic or error.
 func (e *callError) Reason() string { return e.reason }
 
@@ -81,10 +82,29 @@ func classify(err error) error {
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, context.DeadlineExceeded),
 		errors.As(err, &network) && network.Timeout():
 		reason = "timeout"
+	case untrusted(err), offRecord(err):
+		reason = "tls"
 	case undialled(err):
 		reason = "refused"
 	}
 	return &callError{reason: reason, err: err}
+}
+
+// untrusted tells whether there was no connection since its certificate is none to trust: expired, another's, of an
+// unknown authority.
+func untrusted(err error) bool {
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}
+
+// offRecord tells whether TLS ended: one side alerted the other, or something else than TLS came. A side that has
+// connected may alert, too, as a Redis that wants a certificate of its clients.
+func offRecord(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	operation, ok := errors.AsType[*net.OpError](err)
+	return ok && (operation.Op == "remote error" || operation.Op == "local error")
 }
 
 // undialled tells whether there was no connection, as if nobody listens there, or the name is unknown.
@@ -100,12 +120,16 @@ func unknownOutcome(err error) bool {
 		return false
 	}
 	switch {
-	case call.unsent, undialled(call.err):
+	case call.unsent, undialled(call.err), untrusted(call.err):
 		return false
 	case call.reason == "timeout":
 		return !errors.Is(call.err, redis.ErrPoolTimeout)
 	}
-	return call.reason == "error" || call.reason == "panic" || call.reason == "script" || halfWay(call.err)
+	switch call.reason {
+	case "error", "tls", "panic", "script":
+		return true
+	}
+	return halfWay(call.err)
 }
 
 // halfWay tells whether a script has begun.

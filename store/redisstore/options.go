@@ -74,6 +74,7 @@ func Options(url string) (*redis.Options, error) {
 	o.ConnMaxIdleTime = -1
 	o.Dialer = suspicious(redis.NewDialer(o))
 	bound(o)
+	// With them, connections wait for up to 10 s while Redis is maintained, and are dialled anew past the Dialer.
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -24,12 +25,17 @@ var start = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 
 // opener returns stepped stores on one Redis, each in a namespace of its own.
 func opener(server *redistest.Server, names *redisstore.Compact) storetest.Open {
+	return openerOf(server.Client, names)
+}
+
+// openerOf is opener with clients of one's own.
+func openerOf(connect func(t testing.TB) *redis.Client, names *redisstore.Compact) storetest.Open {
 	var namespaces atomic.Int64
 	return func(t *testing.T) storetest.Subject {
 		var now atomic.Int64
 		now.Store(start.UnixNano())
 		s, err := redisstore.NewStepped(redisstore.Config{
-			Client:    server.Client(t),
+			Client:    connect(t),
 			Namespace: fmt.Sprintf("test-%d", namespaces.Add(1)),
 			Compact:   names,
 		}, func() time.Time { return time.Unix(0, now.Load()) })
