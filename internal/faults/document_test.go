@@ -43,7 +43,8 @@ func writeDocument(t *testing.T, path string, rows map[int]*row) {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.name, f.promised, f.measured, yes(f.kept))
 	}
 	fmt.Fprintf(&b, "\n%s\n\n## The catalogue\n\n", kept)
-	b.WriteString("\"tested\" is left to the tests that are named; \"later\" names what is missing to play it with.\n\n")
+	b.WriteString("\"tested\" is left to the tests that are named; \"later\" names what is missing to play it with, and \"not run here\" why\n" +
+		"this machine could not.\n\n")
 	b.WriteString("| | fault | injection | promise | measured | kept |\n|---|---|---|---|---|---|\n")
 	for _, f := range catalogue() {
 		fmt.Fprintf(&b, "%s %s | %s | %s |\n", f.head(), f.injection, f.promise, f.result(rows[f.number]))
@@ -59,6 +60,8 @@ func (f *fault) result(r *row) string {
 	switch {
 	case f.later != "":
 		return "needs " + f.later + " | later"
+	case r.absent != "":
+		return r.absent + " | not run here"
 	case f.tests != nil:
 		return "`" + strings.Join(f.tests, "`, `") + "` | tested"
 	}
@@ -75,7 +78,7 @@ func yes(ok bool) string {
 // environment says on what it was measured.
 func environment(t *testing.T, rows map[int]*row) string {
 	t.Helper()
-	out, err := exec.Command("redis-server", "--version").Output()
+	out, err := exec.Command(redistest.Binary(t), "--version").Output()
 	require.NoError(t, err)
 	version := regexp.MustCompile(`v=(\S+)`).FindSubmatch(out)
 	require.NotNil(t, version, "%s", out)
@@ -107,9 +110,7 @@ func TestDocumentNamesEveryFault(t *testing.T) {
 // TestDocumentKeepsWhatOthersWrote writes a page over one into which the benchmarks have written.
 func TestDocumentKeepsWhatOthersWrote(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		redistest.Start(t) // says why
-	}
+	redistest.Binary(t)
 	rows := map[int]*row{}
 	for _, f := range catalogue() {
 		rows[f.number] = &row{ran: true, measured: []string{"one", "two"}}

@@ -14,7 +14,6 @@ import (
 // promises, or something is missing to play them with.
 func elsewhere() []fault {
 	return []fault{
-		{number: 10, name: "Partition", injection: "link down, or all packets lost, between network namespaces", promise: usual, later: "network namespaces, which need root"},
 		{number: 22, name: "Sentinel failover", injection: "master killed, frozen", promise: usual, later: "Sentinel"},
 		{number: 23, name: "Lagging replica promoted", injection: "replica stopped, master killed", promise: "≤ a burst and what the lag lost more", later: "Sentinel"},
 		{number: 24, name: "Split brain", injection: "the old master cut off with an instance", promise: "≤ 2 × the limit while split, ≤ a burst after", later: "Sentinel, network namespaces"},
@@ -92,8 +91,6 @@ func elsewhere() []fault {
 			number: 49, name: "Reload", injection: "policies replaced while they are used", promise: "buckets refilled 0",
 			tests: []string{"ratelimit.TestReloadKeepsWhatIsUnchanged"},
 		},
-		{number: 50, name: "Exporter hangs", injection: "an OpenTelemetry exporter that never returns", promise: "added latency 0", later: "an exporter"},
-		{number: 54, name: "Rolling deploy", injection: "two versions of the scripts", promise: "errors 0; ≤ a burst more", later: "a second version"},
 		{
 			number: 58, name: "No processor", injection: "three times the requests that two processors can handle", promise: "critical goodput ≥ 99 %",
 			tests: []string{"internal/overload.TestShort"},

@@ -9,12 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/concurrency"
 	"github.com/seawall-go/seawall/fleetshed"
+	"github.com/seawall-go/seawall/middleware/telemetry"
 	"github.com/seawall-go/seawall/ratelimit"
 	"github.com/seawall-go/seawall/store"
 	"github.com/seawall-go/seawall/store/memstore"
@@ -41,25 +45,33 @@ type instance struct {
 
 // setup says what a rig is like; zero values are usual ones.
 type setup struct {
-	url       string          // of Redis, or of a proxy in front of it
-	trust     *x509.CertPool  // if it is rediss://: the system's
-	instances int             // 2
-	api       ratelimit.Quota // plentiful
-	slots     int64           // in flight per caller: 1000
-	workers   int64           // of an instance: 1000
-	weighted  bool            // a request takes as many of them as it costs
-	ttl       time.Duration   // of leases: 2 s
-	extra     seawall.Layer   // in front of the others: none
-	proxied   bool            // so that goroutines of the proxy are among those of this process
+	url       string                     // of Redis, or of a proxy in front of it
+	trust     *x509.CertPool             // if it is rediss://: the system's
+	instances int                        // 2
+	api       ratelimit.Quota            // plentiful
+	policy    string                     // the name of its policy: "api"
+	slots     int64                      // in flight per caller: 1000
+	workers   int64                      // of an instance: 1000
+	weighted  bool                       // a request takes as many of them as it costs
+	ttl       time.Duration              // of leases: 2 s
+	extra     seawall.Layer              // in front of the others: none
+	tracer    trace.Tracer               // of the application that has the instances, and spans of its requests: none
+	next      bool                       // its scripts are of the next version
+	differs   func(i int, s setup) setup // what instance i is like: the same
+	proxied   bool                       // so that goroutines of the proxy are among those of this process
 }
 
 // usual returns the setup with usual values where there were none.
 func (s setup) usual() setup {
 	s.instances = cmp.Or(s.instances, instances)
 	s.api = cmp.Or(s.api, plentiful)
+	s.policy = cmp.Or(s.policy, "api")
 	s.slots = cmp.Or(s.slots, 1000)
 	s.workers = cmp.Or(s.workers, 1000)
 	s.ttl = cmp.Or(s.ttl, 2*time.Second)
+	if s.tracer == nil {
+		s.tracer = noop.Tracer{}
+	}
 	return s
 }
 
@@ -86,8 +98,12 @@ func openInstance(s setup) (*instance, error) {
 	}); err != nil {
 		return nil, err
 	}
+	var shared seawall.Store = in.shared
+	if s.next {
+		shared = &nextVersion{in.shared}
+	}
 	if in.failover, err = store.NewFailover(store.FailoverConfig{
-		Shared: in.shared, Local: memstore.New(memstore.Config{}), ExpectedInstances: int64(s.instances), Logger: nobody,
+		Shared: shared, Local: memstore.New(memstore.Config{}), ExpectedInstances: int64(s.instances), Logger: nobody,
 	}); err != nil {
 		return nil, err
 	}
@@ -98,7 +114,11 @@ func openInstance(s setup) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.stack, err = seawall.New(seawall.Config{Store: in.cache, Observer: in.seen}, layers...)
+	tel, err := telemetry.New(telemetry.Config{Registerer: prometheus.NewRegistry(), Logger: nobody})
+	if err != nil {
+		return nil, err
+	}
+	in.stack, err = seawall.New(seawall.Config{Store: in.cache, Observer: seawall.Observers(in.seen, tel)}, layers...)
 	return in, err
 }
 
@@ -118,7 +138,7 @@ func (in *instance) close() error {
 // layers are those of the payments example that ask Redis.
 func (s setup) layers() ([]seawall.Layer, error) {
 	rate, err := ratelimit.New(ratelimit.Config{Policies: []ratelimit.Policy{
-		{Name: "api", Quota: s.api, Match: func(r *seawall.Request) bool { return r.Route != loginRoute }},
+		{Name: s.policy, Quota: s.api, Match: func(r *seawall.Request) bool { return r.Route != loginRoute }},
 		{
 			Name: "login", Quota: ratelimit.TokenBucket(ratelimit.PerMinute(loginBurst), loginBurst),
 			OnFailure: seawall.FailClosed, Routes: []string{loginRoute},

@@ -11,6 +11,9 @@ import (
 // binaries is where processes under test are built.
 var binaries string
 
+// account is what became of the faults of a long run, for its last lines.
+var account string
+
 func TestMain(m *testing.M) {
 	runAsKeeper()
 	var err error
@@ -24,6 +27,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*NoopToxic).Pipe"),
 		goleak.Cleanup(func(code int) {
 			_ = os.RemoveAll(binaries)
+			fmt.Print(account)
 			os.Exit(code)
 		}))
 }

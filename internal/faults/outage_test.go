@@ -17,10 +17,11 @@ import (
 type outage struct {
 	name         string // if a fault has several
 	inject, heal func()
-	shows        string   // what a new client is told meanwhile; "" if it is told nothing wrong
-	reasons      []string // the labels that fallbacks have: the first in any case
-	losses       int      // how often Redis loses its data
-	brief        bool     // the breaker need not open
+	shows        string        // what a new client is told meanwhile; "" if it is told nothing wrong
+	reasons      []string      // the labels that fallbacks have: the first in any case
+	losses       int           // how often Redis loses its data
+	brief        bool          // the breaker need not open
+	added        time.Duration // what may be added until it does: addedBefore
 }
 
 // survives puts a rig under load, has the outage come and go, and asserts the usual promise. If a time is missed on a

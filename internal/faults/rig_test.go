@@ -25,7 +25,9 @@ const (
 	accounts  = 5
 	band      = 10_000 // tokens that a caller has spent more than the one before
 	work      = 150 * time.Millisecond
-	soon      = 15 * time.Second // generous: what takes longer does not happen
+	// requestSpan is what the application calls the span of a request.
+	requestSpan = "request"
+	soon        = 15 * time.Second // generous: what takes longer does not happen
 )
 
 // rig is a fleet in this process: instances that share one Redis as processes would.
@@ -43,8 +45,12 @@ func newRig(t testing.TB, s setup) *rig {
 	t.Helper()
 	s = s.usual()
 	g := &rig{setup: s, id: rand.Text()[:8]}
-	for range s.instances {
-		g.instances = append(g.instances, newInstance(t, s))
+	for i := range s.instances {
+		of := s
+		if s.differs != nil {
+			of = s.differs(i, s)
+		}
+		g.instances = append(g.instances, newInstance(t, of))
 	}
 	t.Cleanup(g.working.Wait) // before the instances are closed
 	return g
@@ -146,7 +152,9 @@ func (g *rig) request(i int) call {
 
 // ask decides about a request and, if it is served, ends it after its work, for which nobody waits.
 func (g *rig) ask(in *instance, r *seawall.Request, takes time.Duration) call {
-	a := in.stack.Admit(context.Background(), r)
+	ctx, span := g.tracer.Start(context.Background(), requestSpan)
+	defer span.End()
+	a := in.stack.Admit(ctx, r)
 	d := a.Decision()
 	c := call{denied: d.Denied, cause: d.Cause, retry: d.RetryAfter, remaining: -1, at: time.Now()}
 	for i, res := range a.Results() {

@@ -6,5 +6,8 @@
 // into its time limit; elsewhere such a server has to be killed by hand. One that speaks TLS has a certificate that
 // its test made, beside the log.
 //
+// It is the redis-server on PATH, or what the environment variable SEAWALL_REDIS_SERVER names: another version of Redis,
+// or Valkey. Without either, tests are skipped, or fail if SEAWALL_REQUIRE_REDIS is 1.
+//
 // It needs a Unix, as redis-server does.
 package redistest

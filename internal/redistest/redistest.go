@@ -30,6 +30,10 @@ import (
 // a reason to skip.
 const RequireEnv = "SEAWALL_REQUIRE_REDIS"
 
+// BinaryEnv names the environment variable that, if set, is the path of the server to run instead of the redis-server on
+// PATH, such as another version's or Valkey's.
+const BinaryEnv = "SEAWALL_REDIS_SERVER"
+
 const (
 	startTimeout = 15 * time.Second // generous: machines that run tests are busy
 	pingTimeout  = 200 * time.Millisecond
@@ -82,15 +86,9 @@ func StartEnv(t testing.TB, env []string, args ...string) *Server {
 // start starts the server, of which it is known how.
 func start(t testing.TB, s *Server) *Server {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv(RequireEnv) == "1" {
-			t.Fatalf("redistest: redis-server is not on PATH, and %s=1 demands it", RequireEnv)
-		}
-		t.Skipf("redistest: redis-server is not on PATH; install it to run this test (make deps), or set %s=1 to fail instead", RequireEnv)
-	}
-	s.t, s.path, s.dir = t, path, t.TempDir() // before t.Cleanup: the folder outlives the server
+	s.t, s.path, s.dir = t, Binary(t), t.TempDir() // before t.Cleanup: the folder outlives the server
 	s.log = filepath.Join(s.dir, "redis.log")
+	var err error
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
@@ -106,12 +104,31 @@ func start(t testing.TB, s *Server) *Server {
 		}
 	}
 	if err != nil && s.lacksTLS() {
-		t.Skipf("redistest: %s was built without TLS; install one that speaks it to run this test, as Debian's and Ubuntu's do", path)
+		t.Skipf("redistest: %s was built without TLS; install one that speaks it to run this test, as Debian's and Ubuntu's do", s.path)
 	}
 	if err != nil {
 		t.Fatalf("redistest: start: %v\n%s", err, s.readLog())
 	}
 	return s
+}
+
+// Binary returns the path of the server that Start runs. If there is none, the test is skipped, or fails if it may not be.
+func Binary(t testing.TB) string {
+	t.Helper()
+	if path := os.Getenv(BinaryEnv); path != "" {
+		if _, err := exec.LookPath(path); err != nil {
+			t.Fatalf("redistest: %s is %q: %v; want the path of a redis-server or valkey-server, or nothing for that on PATH", BinaryEnv, path, err)
+		}
+		return path
+	}
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		if os.Getenv(RequireEnv) == "1" {
+			t.Fatalf("redistest: redis-server is not on PATH, and %s=1 demands it", RequireEnv)
+		}
+		t.Skipf("redistest: redis-server is not on PATH; install it to run this test (make deps), or set %s=1 to fail instead", RequireEnv)
+	}
+	return path
 }
 
 // Addr returns the server's host:port.

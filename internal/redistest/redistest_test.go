@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -199,6 +200,7 @@ func (e *ending) run(f func()) {
 
 func TestMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
+	t.Setenv(BinaryEnv, "")
 	for env, want := range map[string]string{"": "skip", "0": "skip", "1": "fatal"} {
 		t.Setenv(RequireEnv, env)
 		e := &ending{TB: t}
@@ -207,6 +209,21 @@ func TestMissing(t *testing.T) {
 		assert.Contains(t, e.text, "redis-server is not on PATH")
 		assert.Contains(t, e.text, RequireEnv)
 	}
+}
+
+// TestBinary has the server that the environment names.
+func TestBinary(t *testing.T) {
+	named := Binary(t)
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv(BinaryEnv, named)
+	require.NoError(t, Start(t).Client(t).Ping(t.Context()).Err())
+
+	t.Setenv(BinaryEnv, filepath.Join(t.TempDir(), "valkey-server"))
+	e := &ending{TB: t}
+	e.run(func() { Start(e) })
+	assert.Equal(t, "fatal", e.how, "whatever is on PATH")
+	assert.Contains(t, e.text, BinaryEnv)
+	assert.Contains(t, e.text, "valkey-server")
 }
 
 func TestLogOfFailedTest(t *testing.T) {

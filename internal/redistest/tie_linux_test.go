@@ -23,9 +23,7 @@ func TestKilledTestBinary(t *testing.T) {
 		select {}
 	}
 	t.Parallel()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		Start(t) // says why
-	}
+	Binary(t)
 	adoptOrphans(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*startTimeout)
 	defer cancel()

@@ -57,7 +57,7 @@ func replyReason(text string) string {
 		return "moved"
 	}
 	switch {
-	case strings.Contains(text, "executing the script can't"): // a command in it, or a key
+	case forbiddenInScript(text):
 		return "auth"
 	case strings.Contains(text, "unauthenticated"): // what a client hears that sent much before it said who it is
 		return "auth"
@@ -135,7 +135,13 @@ func unknownOutcome(err error) bool {
 // halfWay tells whether a script has begun.
 func halfWay(err error) bool {
 	var reply redis.Error
-	return errors.As(err, &reply) && (strings.Contains(reply.Error(), "user_script") || strings.Contains(reply.Error(), "executing the script"))
+	return errors.As(err, &reply) && (strings.Contains(reply.Error(), "user_script") || forbiddenInScript(reply.Error()))
+}
+
+// forbiddenInScript tells whether a script met a command, or a key, that its user may not use: in the words of Redis 7.0, and
+// in those of Redis 7.2 and Valkey.
+func forbiddenInScript(text string) bool {
+	return strings.Contains(text, "executing the script can't") || strings.Contains(text, "ACL failure in script")
 }
 
 // moving tells whether a call failed since its keys are being moved, or nobody has them for the moment. Nothing was done.

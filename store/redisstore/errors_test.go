@@ -127,6 +127,7 @@ func TestErrorRepliesHaveReasons(t *testing.T) {
 		"WRONGTYPE Operation against a key":                                                                    "script",
 		"ERR Error running script (call to f_1): @user_script: 1: oh":                                          "script",
 		"ERR The user executing the script can't run this command or subcommand script: 1, on @user_script:4.": "auth",
+		"ERR ACL failure in script: User default has no permissions to run the 'zrem' command":                 "auth",
 		"ERR unknown command 'EVALSHA'":                                                                        "error",
 		"something new":                                                                                        "error",
 	} {
