@@ -1,4 +1,5 @@
-// Package redisstore is a seawall.Store on Redis, shared by all instances of a service.
+// Package redisstore is a seawall.Store on Redis, shared by all instances of a service: [Store] on one server, or one behind
+// Sentinel, and [Cluster] on a Redis Cluster.
 //
 // # One script a request, and one for many
 //
