@@ -102,6 +102,7 @@ func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.L
 	for _, reply := range s.runAll(ctx, calls) {
 		answer, err := reply.Result()
 		if err != nil {
+			s.lookAnew()
 			return lost, classify(err)
 		}
 		switch answer := answer.(type) {

@@ -221,12 +221,19 @@ type once struct{ *redis.IntSliceCmd }
 // NoRetry implements redis.Cmder.
 func (once) NoRetry() bool { return true }
 
-// moved is told of a call that failed. It has the client look anew where the masters are, and the next probe try out the place
-// that failed.
-func (s *Store) moved(key string) {
+// missed is told of a key that could not be asked about: the next probe tries it out.
+func (s *Store) missed(key string) {
 	if s.cluster != nil {
 		t := tagOf(key)
 		s.at.Store(&t)
+		s.lookAnew()
+	}
+}
+
+// lookAnew has the client find out where the masters are, or it would go to one that is gone for a minute. It asks a few times a
+// second at most.
+func (s *Store) lookAnew() {
+	if s.cluster != nil {
 		s.cluster.ReloadState(context.Background())
 	}
 }

@@ -158,7 +158,7 @@ func (w *worker) send(r *ride, groups []*group, byText bool) (unknown []*group) 
 		case redis.HasErrorPrefix(err, "NOSCRIPT"):
 			unknown = append(unknown, g)
 		default:
-			w.store.moved(g.calls[0].keys[0])
+			w.store.missed(g.calls[0].keys[0])
 			w.store.fail(g, classify(err))
 		}
 	}
