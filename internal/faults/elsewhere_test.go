@@ -17,8 +17,17 @@ func elsewhere() []fault {
 		{number: 22, name: "Sentinel failover", injection: "master killed, frozen", promise: usual, later: "Sentinel"},
 		{number: 23, name: "Lagging replica promoted", injection: "replica stopped, master killed", promise: "≤ a burst and what the lag lost more", later: "Sentinel"},
 		{number: 24, name: "Split brain", injection: "the old master cut off with an instance", promise: "≤ 2 × the limit while split, ≤ a burst after", later: "Sentinel, network namespaces"},
-		{number: 25, name: "Reshard", injection: "slots moved under load", promise: "CROSSSLOT 0, admitted beyond the limit 0", later: "Cluster"},
-		{number: 26, name: "A shard down", injection: "`kill -9` of one of three masters", promise: "other slots unaffected", later: "Cluster"},
+		{
+			number: 25, name: "Reshard", injection: "a caller's slot moved to another master, under load", promise: "CROSSSLOT 0, admitted beyond the limit 0",
+			tests: []string{"store/redisstore.TestASlotMovesUnderLoad"},
+		},
+		{
+			number: 26, name: "A shard down", injection: "`kill -9` of one of three masters, or SIGSTOP", promise: "other slots unaffected; a replica takes over",
+			tests: []string{
+				"store/redisstore.TestALostMasterIsGivenUpAlone", "store/redisstore.TestAReplicaTakesOver",
+				"store/redisstore.TestAMasterThatHangsHoldsUpItsOwnCallersOnly",
+			},
+		},
 		{
 			number: 31, name: "An instance's clock steps", injection: "±1 h and more", promise: "decisions are the same",
 			tests: []string{"store/redisstore.TestAWrongClockIsPutRight", "store/redisstore.TestPeer_stripe_gist_anInstanceWhoseClockIsWrongGivesNothingAway"},
