@@ -78,8 +78,9 @@ var rules = []rule{
 		folder: "store/memstore", may: rootOnly, libs: stdOnly,
 		why: "the embedded default costs an app no dependency",
 	},
+	{folder: "store/split", may: rootOnly, libs: stdOnly, why: "dividing a request is the same for all stores"},
 	{
-		folder: "store/redisstore", may: rootOnly,
+		folder: "store/redisstore", may: []string{"", "store/split"},
 		without: slices.Concat(echo, prometheus, openFeature),
 		why:     whyStore,
 	},

@@ -5,6 +5,7 @@ package redistest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,13 +120,13 @@ func (c *Cluster) agrees(ctx context.Context, client *redis.Client) error {
 			return fmt.Errorf("not %s:\n%s", want, info)
 		}
 	}
-	shards, err := client.ClusterSlots(ctx).Result()
+	shards, err := client.ClusterShards(ctx).Result()
 	if err != nil {
 		return err
 	}
 	for _, s := range shards {
 		if want := 1 + len(c.Others[0]); len(s.Nodes) != want {
-			return fmt.Errorf("slots %d to %d have %d nodes, want %d", s.Start, s.End, len(s.Nodes), want)
+			return fmt.Errorf("slots %v have %d nodes, want %d", s.Slots, len(s.Nodes), want)
 		}
 	}
 	replication, err := client.Info(ctx, "replication").Result()
@@ -162,16 +163,17 @@ func (c *Cluster) Holder(t testing.TB, from *Server, key string) *Server {
 	if err != nil {
 		t.Fatalf("redistest: cluster: %v", err)
 	}
-	shards, err := client.ClusterSlots(ctx).Result()
+	shards, err := client.ClusterShards(ctx).Result()
 	if err != nil {
 		t.Fatalf("redistest: cluster: %v", err)
 	}
 	for _, shard := range shards {
-		if shard.Start <= int(slot) && int(slot) <= shard.End {
-			for _, s := range c.Nodes() {
-				if s.Addr() == shard.Nodes[0].Addr {
-					return s
-				}
+		if !slices.ContainsFunc(shard.Slots, func(r redis.SlotRange) bool { return r.Start <= slot && slot <= r.End }) {
+			continue
+		}
+		for _, s := range c.Nodes() {
+			if slices.ContainsFunc(shard.Nodes, func(n redis.Node) bool { return n.Role == "master" && int(n.Port) == s.port }) {
+				return s
 			}
 		}
 	}
