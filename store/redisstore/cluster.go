@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -190,10 +191,13 @@ func (c *Cluster) Secret() seawall.Secret { return c.head.Secret() }
 
 // Prepare implements seawall.Preparer: the next heartbeat loads the scripts on every master.
 func (c *Cluster) Prepare(checks []seawall.Check) {
-	for i := range checks { // they go out by key
-		c.head.Prepare(checks[i : i+1])
+	var keys []seawall.Key
+	for i := range checks {
+		if key := checks[i].Key; !slices.Contains(keys, key) {
+			keys = append(keys, key)
+			c.head.Prepare(slices.DeleteFunc(slices.Clone(checks), func(other seawall.Check) bool { return other.Key != key }))
+		}
 	}
-	c.head.Prepare(checks)
 }
 
 // Probe implements seawall.Prober: it tries out where the fleet's state lies.
