@@ -108,9 +108,9 @@ type app struct {
 	client redis.UniversalClient
 	flags  *flags.Flags
 
-	shared    *redisstore.Store // on Redis, if there is Redis
-	failover  *store.Failover   // in front of it
-	denyCache *store.DenyCache  // in front of that
+	shared    shared           // on Redis, if there is Redis
+	failover  *store.Failover  // in front of it
+	denyCache *store.DenyCache // in front of that
 }
 
 // newFlags follows the file, whose flags may be targeted at callers, or has the defaults in code without one.
@@ -129,15 +129,30 @@ type fullStore interface {
 	Close(ctx context.Context) error
 }
 
+// shared is what stores on Redis are.
+type shared interface {
+	seawall.Store
+	Lapsed() uint64
+}
+
+// newShared returns a store on the client's Redis.
+func newShared(client redis.UniversalClient) (shared, error) {
+	cfg := redisstore.Config{Client: client, Namespace: "payments"}
+	if _, ok := client.(*redis.ClusterClient); ok {
+		return redisstore.NewCluster(cfg)
+	}
+	return redisstore.New(cfg)
+}
+
 // newStore returns the embedded store, or Redis with the embedded one to fall back on, behind a cache of denials.
 func (a *app) newStore(o options) (fullStore, error) {
 	embedded := memstore.New(memstore.Config{})
 	if o.redis == nil {
 		return embedded, nil
 	}
-	a.client = redis.NewClient(o.redis)
+	a.client = o.redis()
 	var err error
-	if a.shared, err = redisstore.New(redisstore.Config{Client: a.client, Namespace: "payments"}); err != nil {
+	if a.shared, err = newShared(a.client); err != nil {
 		return nil, err
 	}
 	if a.failover, err = store.NewFailover(store.FailoverConfig{

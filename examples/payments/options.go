@@ -23,7 +23,7 @@ import (
 // options are the command's flags, checked.
 type options struct {
 	addr        string
-	redis       *redis.Options // nil is memstore
+	redis       func() redis.UniversalClient // nil is memstore
 	flagsFile   string
 	rate        ratelimit.Rate
 	burst       int64
@@ -41,7 +41,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	set.SetOutput(io.Discard)
 	set.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
 	url := set.String("redis", "", "redis:// or rediss:// `URL` of the shared store; empty keeps everything in memory")
-	mode := set.String("redis-mode", "single", "single, cluster or sentinel")
+	mode := set.String("redis-mode", "single", "single, cluster or sentinel; -redis is then redis://node:6379?addr=node2:6379, or redis://sentinel:26379?master_name=mymaster")
 	set.StringVar(&o.flagsFile, "flags", "", "flagd-format JSON `file` of feature flags, reloaded when it changes; empty enforces all layers")
 	rate := set.String("rate", "10", "`tokens` per second and caller, decimals allowed")
 	set.Int64Var(&o.burst, "burst", 20, "size of a caller's token bucket")
@@ -98,21 +98,45 @@ func (o *options) check(rate, url, mode string) error {
 	if _, err = fleetshed.New(fleetshed.Config{Workers: o.workers, Reserve: o.reserve}); err != nil {
 		return bad("reserve", err)
 	}
+	return o.checkRedis(url, mode)
+}
+
+// checkRedis fills in how to connect to Redis.
+func (o *options) checkRedis(url, mode string) error {
 	switch mode {
-	case "single":
-	case "cluster", "sentinel":
-		return bad("redis-mode", fmt.Errorf("%s is not supported yet; want single", mode))
+	case "single", "sentinel", "cluster":
 	default:
-		return bad("redis-mode", fmt.Errorf("%q; want single, cluster or sentinel", mode))
+		return fmt.Errorf("flag -redis-mode: %q; want single, cluster or sentinel", mode)
 	}
-	if url != "" {
-		if !strings.HasPrefix(url, "redis://") && !strings.HasPrefix(url, "rediss://") {
-			return bad("redis", fmt.Errorf("want a redis:// or rediss:// URL, such as redis://127.0.0.1:6379/0"))
+	switch {
+	case url == "" && mode == "sentinel":
+		return errors.New("flag -redis-mode: sentinel without -redis; want a Sentinel's URL there, redis://host:26379?master_name=mymaster")
+	case url == "" && mode == "cluster":
+		return errors.New("flag -redis-mode: cluster without -redis; want the URL of a node there, redis://host:6379?addr=host:6379 with some others")
+	case url == "":
+		return nil
+	case !strings.HasPrefix(url, "redis://") && !strings.HasPrefix(url, "rediss://"):
+		return errors.New("flag -redis: want a redis:// or rediss:// URL, such as redis://127.0.0.1:6379/0")
+	case mode == "sentinel":
+		sentinels, err := redisstore.SentinelOptions(url)
+		if err != nil {
+			return fmt.Errorf("flag -redis: %w", err)
 		}
-		if o.redis, err = redisstore.Options(url); err != nil {
-			return bad("redis", err)
+		o.redis = func() redis.UniversalClient { return redis.NewFailoverClient(sentinels) }
+		return nil
+	case mode == "cluster":
+		nodes, err := redisstore.ClusterOptions(url)
+		if err != nil {
+			return fmt.Errorf("flag -redis: %w", err)
 		}
+		o.redis = func() redis.UniversalClient { return redis.NewClusterClient(nodes) }
+		return nil
 	}
+	server, err := redisstore.Options(url)
+	if err != nil {
+		return fmt.Errorf("flag -redis: %w", err)
+	}
+	o.redis = func() redis.UniversalClient { return redis.NewClient(server) }
 	return nil
 }
 

@@ -60,8 +60,17 @@ func TestBadInputIsNamed(t *testing.T) {
 		{"-redis redis://", []string{"-redis", "host"}},
 		{"-addr=", []string{"-addr"}},
 		{"-redis-mode ring", []string{"-redis-mode", "ring"}},
-		{"-redis-mode cluster", []string{"-redis-mode", "cluster"}},
-		{"-redis-mode sentinel", []string{"-redis-mode", "sentinel"}},
+		{"-redis-mode cluster", []string{"-redis-mode", "without -redis", "addr="}},
+		{"-redis-mode cluster -redis 127.0.0.1:6379", []string{"-redis", "redis://"}},
+		{"-redis-mode cluster -redis redis://:6379", []string{"-redis", "host"}},
+		{"-redis-mode cluster -redis redis://127.0.0.1:6379?addr=b:0", []string{"-redis", `"0"`}},
+		{"-redis-mode sentinel", []string{"-redis-mode", "sentinel", "without -redis", "master_name"}},
+		{"-redis-mode sentinel -redis 127.0.0.1:26379", []string{"-redis", "redis://"}},
+		{"-redis-mode sentinel -redis redis://127.0.0.1:26379", []string{"-redis", "no master_name"}},
+		{"-redis-mode sentinel -redis redis://127.0.0.1?master_name=m", []string{"-redis", "no port"}},
+		{"-redis-mode sentinel -redis redis://127.0.0.1:26379?master_name=m&addr=b:0", []string{"-redis", `"0"`}},
+		{"-redis-mode sentinel -redis redis://127.0.0.1:26379?master_name=m&replica_only=true", []string{"-redis", "replica_only"}},
+		{"-redis redis://127.0.0.1:26379?master_name=m", []string{"-redis", "master_name"}},
 		{"-flags /no/such/file.json", []string{"-flags", "/no/such/file.json"}},
 		{"-flags " + broken, []string{"-flags", broken + ":3:"}},
 		{"-flags " + typo, []string{"-flags", typo + ":2:", "enforcee", "enforce"}},
@@ -117,6 +126,9 @@ func TestTheCommandExitsAndStopsAsOneExpects(t *testing.T) {
 func TestThePasswordIsNotShown(t *testing.T) {
 	for _, url := range []string{"redis://:s3cret@host:bad/0", "redis://:s3cret%zz@host/0", "redis://user:s3cret@host:99999"} {
 		err := run(context.Background(), []string{"-redis", url}, io.Discard)
+		require.ErrorContains(t, err, "-redis")
+		assert.NotContains(t, err.Error(), "s3cret")
+		err = run(context.Background(), []string{"-redis-mode", "sentinel", "-redis", url + "?master_name=m"}, io.Discard)
 		require.ErrorContains(t, err, "-redis")
 		assert.NotContains(t, err.Error(), "s3cret")
 	}

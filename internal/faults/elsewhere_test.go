@@ -14,9 +14,6 @@ import (
 // promises, or something is missing to play them with.
 func elsewhere() []fault {
 	return []fault{
-		{number: 22, name: "Sentinel failover", injection: "master killed, frozen", promise: usual, later: "Sentinel"},
-		{number: 23, name: "Lagging replica promoted", injection: "replica stopped, master killed", promise: "≤ a burst and what the lag lost more", later: "Sentinel"},
-		{number: 24, name: "Split brain", injection: "the old master cut off with an instance", promise: "≤ 2 × the limit while split, ≤ a burst after", later: "Sentinel, network namespaces"},
 		{
 			number: 25, name: "Reshard", injection: "a caller's slot moved to another master, under load", promise: "CROSSSLOT 0, admitted beyond the limit 0",
 			tests: []string{"store/redisstore.TestASlotMovesUnderLoad"},

@@ -45,24 +45,38 @@ type instance struct {
 
 // setup says what a rig is like; zero values are usual ones.
 type setup struct {
-	url       string                     // of Redis, or of a proxy in front of it
-	trust     *x509.CertPool             // if it is rediss://: the system's
-	instances int                        // 2
-	api       ratelimit.Quota            // plentiful
-	policy    string                     // the name of its policy: "api"
-	slots     int64                      // in flight per caller: 1000
-	workers   int64                      // of an instance: 1000
-	weighted  bool                       // a request takes as many of them as it costs
-	ttl       time.Duration              // of leases: 2 s
-	extra     seawall.Layer              // in front of the others: none
-	tracer    trace.Tracer               // of the application that has the instances, and spans of its requests: none
-	next      bool                       // its scripts are of the next version
-	differs   func(i int, s setup) setup // what instance i is like: the same
-	proxied   bool                       // so that goroutines of the proxy are among those of this process
+	url       string                        // of Redis, of a proxy in front of it, or of Sentinels
+	open      func() (*redis.Client, error) // how an instance gets its client: by url
+	trust     *x509.CertPool                // if it is rediss://: the system's
+	instances int                           // 2
+	api       ratelimit.Quota               // plentiful
+	policy    string                        // the name of its policy: "api"
+	slots     int64                         // in flight per caller: 1000
+	workers   int64                         // of an instance: 1000
+	weighted  bool                          // a request takes as many of them as it costs
+	ttl       time.Duration                 // of leases: 2 s
+	extra     seawall.Layer                 // in front of the others: none
+	tracer    trace.Tracer                  // of the application that has the instances, and spans of its requests: none
+	next      bool                          // its scripts are of the next version
+	differs   func(i int, s setup) setup    // what instance i is like: the same
+	proxied   bool                          // so that goroutines of the proxy are among those of this process
 }
 
 // usual returns the setup with usual values where there were none.
 func (s setup) usual() setup {
+	if s.open == nil {
+		s.open = func() (*redis.Client, error) {
+			if ofSentinels(s.url) {
+				return redisstore.NewSentinelClient(s.url)
+			}
+			options, err := redisstore.Options(s.url)
+			if err != nil {
+				return nil, err
+			}
+			s.trusting(options)
+			return redis.NewClient(options), nil
+		}
+	}
 	s.instances = cmp.Or(s.instances, instances)
 	s.api = cmp.Or(s.api, plentiful)
 	s.policy = cmp.Or(s.policy, "api")
@@ -87,12 +101,10 @@ func newInstance(t testing.TB, s setup) *instance {
 // openInstance returns an instance, to be closed.
 func openInstance(s setup) (*instance, error) {
 	in, nobody := &instance{seen: newObserved()}, slog.New(slog.DiscardHandler)
-	options, err := redisstore.Options(s.url)
-	if err != nil {
+	var err error
+	if in.client, err = s.open(); err != nil {
 		return nil, err
 	}
-	s.trusting(options)
-	in.client = redis.NewClient(options)
 	if in.shared, err = redisstore.New(redisstore.Config{
 		Client: in.client, Namespace: "faults", Logger: nobody,
 	}); err != nil {

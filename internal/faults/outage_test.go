@@ -22,6 +22,8 @@ type outage struct {
 	losses       int           // how often Redis loses its data
 	brief        bool          // the breaker need not open
 	added        time.Duration // what may be added until it does: addedBefore
+	// ends is how long it takes at most, if it ends by itself, which heal waits for; otherwise it is as long as all.
+	ends time.Duration
 }
 
 // survives puts a rig under load, has the outage come and go, and asserts the usual promise. If a time is missed on a
@@ -62,6 +64,9 @@ func (r *row) load(t *testing.T, s setup, o outage) *outcome {
 	g := newRig(t, s)
 	g.ready(t)
 	p := thePace()
+	if o.ends > 0 {
+		p.faulty = o.ends
+	}
 	calls := make([]call, p.calls())
 	recorded := make(chan *openloop.Record, 1)
 	watch := watchRig(g)
@@ -75,7 +80,9 @@ func (r *row) load(t *testing.T, s setup, o outage) *outcome {
 	if o.shows != "" {
 		g.shows(t, o.shows)
 	}
-	time.Sleep(time.Until(began.Add(p.faulty)))
+	if o.ends == 0 {
+		time.Sleep(time.Until(began.Add(p.faulty)))
+	}
 	o.heal()
 	watch.healed()
 	assert.Eventually(t, func() bool { return g.probe(t) == nil }, soon, 10*time.Millisecond, "the fault is gone")

@@ -28,18 +28,39 @@ func admin(t testing.TB, server *redistest.Server) *redis.Client {
 
 func (s setup) clientOf(t testing.TB, timeout time.Duration) *redis.Client {
 	t.Helper()
-	o, err := redis.ParseURL(s.url)
+	c, err := s.plainClient(timeout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.trusting(o)
-	o.PoolSize, o.MaxRetries, o.DialerRetries = 1, -1, 1
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = 250*time.Millisecond, timeout, timeout
-	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	c := redis.NewClient(o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// ofSentinels tells whether Sentinels are asked at the URL, as ParseFailoverURL reads it.
+func ofSentinels(url string) bool { return strings.Contains(url, "master_name=") }
+
+func (s setup) plainClient(timeout time.Duration) (*redis.Client, error) {
+	const dialTimeout = 250 * time.Millisecond
+	if ofSentinels(s.url) {
+		o, err := redis.ParseFailoverURL(s.url)
+		if err != nil {
+			return nil, err
+		}
+		o.PoolSize, o.PipelinePoolSize, o.MaxRetries, o.DialerRetries = 1, -1, -1, 1
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = dialTimeout, timeout, timeout
+		o.ContextTimeoutEnabled, o.DisableIdentity = true, true
+		return redis.NewFailoverClient(o), nil
+	}
+	o, err := redis.ParseURL(s.url)
+	if err != nil {
+		return nil, err
+	}
+	s.trusting(o)
+	o.PoolSize, o.MaxRetries, o.DialerRetries = 1, -1, 1
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = dialTimeout, timeout, timeout
+	o.ContextTimeoutEnabled, o.DisableIdentity = true, true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(o), nil
 }
 
 // do has Redis execute a command.

@@ -24,8 +24,13 @@ func init() { zerolog.SetGlobalLevel(zerolog.Disabled) }
 
 func newProxy(t *testing.T, server *redistest.Server) *proxy {
 	t.Helper()
+	return proxyTo(t, server.Addr())
+}
+
+func proxyTo(t *testing.T, addr string) *proxy {
+	t.Helper()
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	p := toxiproxy.NewProxy(api, "redis", "127.0.0.1:0", server.Addr())
+	p := toxiproxy.NewProxy(api, "redis", "127.0.0.1:0", addr)
 	require.NoError(t, p.Start())
 	t.Cleanup(func() {
 		p.Toxics.ResetToxics(context.Background())
@@ -48,3 +53,8 @@ func (p *proxy) spoil(direction, toxic, attributes string) {
 
 // clear lets everything pass.
 func (p *proxy) clear() { p.proxy.Toxics.ResetToxics(context.Background()) }
+
+// cut closes all connections, and refuses further ones until it is mended.
+func (p *proxy) cut() { p.proxy.Stop() }
+
+func (p *proxy) mend() { assert.NoError(p.t, p.proxy.Start()) }

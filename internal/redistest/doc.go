@@ -9,5 +9,7 @@
 // It is the redis-server on PATH, or what the environment variable SEAWALL_REDIS_SERVER names: another version of Redis,
 // or Valkey. Without either, tests are skipped, or fail if SEAWALL_REQUIRE_REDIS is 1.
 //
+// Sentinels with a master and its replicas are such servers, too.
+//
 // It needs a Unix, as redis-server does.
 package redistest

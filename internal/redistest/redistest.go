@@ -57,6 +57,7 @@ type Server struct {
 	log  string
 	port int
 	env  []string
+	conf string // a configuration file: "" is none
 	args []string
 	cert *Certificate // of TLS; nil: it speaks in the clear
 
@@ -80,23 +81,33 @@ func Start(t testing.TB, args ...string) *Server {
 // StartEnv is Start with further variables, as NAME=value, in the server's environment.
 func StartEnv(t testing.TB, env []string, args ...string) *Server {
 	t.Helper()
-	return start(t, &Server{env: env, args: args})
+	s := newServer(t)
+	s.env, s.args = env, args
+	s.start(t)
+	return s
 }
 
-// start starts the server, of which it is known how.
-func start(t testing.TB, s *Server) *Server {
+// newServer returns a server that is to be started, and ends with its test.
+func newServer(t testing.TB) *Server {
 	t.Helper()
-	s.t, s.path, s.dir = t, Binary(t), t.TempDir() // before t.Cleanup: the folder outlives the server
-	s.log = filepath.Join(s.dir, "redis.log")
-	var err error
+	path := Binary(t)
+	dir := t.TempDir() // before t.Cleanup: the folder outlives the server
+	s := &Server{t: t, path: path, dir: dir, log: filepath.Join(dir, "redis.log")}
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
 			t.Logf("redistest: log of %s:\n%s", s.Addr(), s.readLog())
 		}
 	})
+	return s
+}
+
+// start runs the server on a free port.
+func (s *Server) start(t testing.TB) {
+	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var err error
 	for range 20 {
 		s.port = firstPort + rand.IntN(ports)
 		if err = s.run(); !errors.Is(err, errPortTaken) {
@@ -109,7 +120,6 @@ func start(t testing.TB, s *Server) *Server {
 	if err != nil {
 		t.Fatalf("redistest: start: %v\n%s", err, s.readLog())
 	}
-	return s
 }
 
 // Binary returns the path of the server that Start runs. If there is none, the test is skipped, or fails if it may not be.
@@ -314,7 +324,12 @@ func (s *Server) run() error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{"--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no"}, s.listening()...)
+	var args []string
+	if s.conf != "" { // nowhere but at the beginning
+		args = append(args, s.conf)
+	}
+	args = append(args, "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no")
+	args = append(args, s.listening()...)
 	args = append(args, s.args...)
 	cmd := exec.Command(s.path, args...)
 	cmd.Env = append(os.Environ(), s.env...)

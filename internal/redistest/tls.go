@@ -22,7 +22,10 @@ import (
 // redis-server was built without TLS the test is skipped.
 func StartTLS(t testing.TB, cert *Certificate, args ...string) *Server {
 	t.Helper()
-	return start(t, &Server{cert: cert, args: args})
+	s := newServer(t)
+	s.cert, s.args = cert, args
+	s.start(t)
+	return s
 }
 
 // Present has a server that StartTLS started show another certificate to who connects from now on, until it is

@@ -22,7 +22,7 @@ func checkClient(client redis.UniversalClient) (*redis.Options, error) {
 	}
 	c, ok := client.(interface{ Options() *redis.Options })
 	if !ok {
-		return nil, fmt.Errorf("redisstore: Config.Client is a %T, whose options cannot be checked; want a *redis.Client, see NewClient", client)
+		return nil, fmt.Errorf("redisstore: Config.Client is a %T, whose options cannot be checked; want a *redis.Client, see NewClient and NewSentinelClient", client)
 	}
 	o := c.Options()
 	if o.MaxRetries != 0 {
@@ -33,7 +33,7 @@ func checkClient(client redis.UniversalClient) (*redis.Options, error) {
 
 // unsafe says that an option is not as it must be.
 func unsafe(option string, value, want any, why string) error {
-	return fmt.Errorf("redisstore: the client's %s is %v; want %v: %s (NewClient and Options set it)", option, value, want, why)
+	return fmt.Errorf("redisstore: the client's %s is %v; want %v: %s (NewClient, NewSentinelClient and NewClusterClient set it)", option, value, want, why)
 }
 
 // checkWaits finds waits that have no near bound.

@@ -82,6 +82,14 @@
 // docs/redis.md has the commands and keys that a Redis user must be allowed, no more and no less; a test reads them there.
 // A new command in a script has to be added.
 //
+// # Sentinel
+//
+// A client from NewSentinelClient asks Sentinels for the master whenever it dials, and hears from one of them of a failover;
+// then connections to any other server are closed. Should that not be heard, the next heartbeat finds a former master
+// read-only, and leaves no connection to it. Until there is another master, calls fail and whoever asks has to do without.
+// Replication is asynchronous, so another master may not know of what was spent last, which may be spent again: a burst at
+// most, and so may what is spent on two masters while the network is split.
+//
 // # Membership
 //
 // An instance announces itself every second in one hash, with its workers and what it holds of the fleet,

@@ -56,12 +56,12 @@ func (f *fake) accept() {
 			defer func() { _ = conn.Close() }()
 			r := bufio.NewReader(conn)
 			for {
-				name, err := command(r)
+				words, err := command(r)
 				if err != nil {
 					return
 				}
 				answer := "+OK\r\n"
-				switch strings.ToLower(name) {
+				switch strings.ToLower(words[0]) {
 				case "hello":
 					answer = "-ERR unknown command\r\n"
 				case "evalsha", "eval":
@@ -77,8 +77,8 @@ func (f *fake) accept() {
 	}
 }
 
-// command reads one command and returns its name.
-func command(r *bufio.Reader) (name string, err error) {
+// command reads one command.
+func command(r *bufio.Reader) (words []string, err error) {
 	number := func(mark string) (int, error) {
 		line, err := r.ReadString('\n')
 		if err != nil {
@@ -87,20 +87,21 @@ func command(r *bufio.Reader) (name string, err error) {
 		return strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(line), mark))
 	}
 	n, err := number("*")
-	for i := range n {
+	if err == nil && n < 1 {
+		return nil, fmt.Errorf("a command of %d words", n)
+	}
+	for range n {
 		length, err := number("$")
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		word := make([]byte, length+2)
 		if _, err := io.ReadFull(r, word); err != nil {
-			return "", err
+			return nil, err
 		}
-		if i == 0 {
-			name = string(word[:length])
-		}
+		words = append(words, string(word[:length]))
 	}
-	return name, err
+	return words, err
 }
 
 // TestErrorRepliesHaveReasons has a server refuse every script.

@@ -111,7 +111,7 @@ func (s *Store) beat() error {
 			return classify(err)
 		}
 	}
-	fleet, known, err := s.announce(ctx, workers, s.fleetHeld(), seen, true)
+	fleet, known, err := s.announceToMaster(ctx, workers, seen)
 	if err != nil {
 		return err
 	}
@@ -134,6 +134,19 @@ func (s *Store) beat() error {
 	fleet.Announced = true
 	m.fleet = fleet
 	return nil
+}
+
+// announceToMaster announces this instance. If it is told that the server only reads, as one that was the master before a
+// failover, it asks over each further connection that was idle: go-redis closes those that are told so, but others may
+// lead to the same server, and who has few requests, or is only refused, which writes nothing, would keep them.
+func (s *Store) announceToMaster(ctx context.Context, workers, seen int64) (seawall.Fleet, bool, error) {
+	for idle := s.client.PoolStats().IdleConns; ; idle-- {
+		fleet, known, err := s.announce(ctx, workers, s.fleetHeld(), seen, true)
+		failed, ok := errors.AsType[*callError](err)
+		if !ok || failed.reason != "readonly" || idle == 0 {
+			return fleet, known, err
+		}
+	}
 }
 
 // announce runs the script of a heartbeat; seen is the capacity that this instance knows, 0 if none.

@@ -25,7 +25,12 @@ func checkAddr(o *redis.Options, url string) error {
 	if u, err := neturl.Parse(url); err != nil || u.Hostname() == "" {
 		return errors.New("it names no host")
 	}
-	_, port, err := net.SplitHostPort(o.Addr)
+	return checkPort(o.Addr)
+}
+
+// checkPort refuses a port that no server can have.
+func checkPort(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
 	}
@@ -58,10 +63,7 @@ func Options(url string) (*redis.Options, error) {
 		err = checkAddr(o, url)
 	}
 	if err != nil {
-		if parsing, ok := errors.AsType[*neturl.Error](err); ok { // it quotes the URL, password and all
-			err = parsing.Err
-		}
-		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]host:port/db or rediss://…", err)
+		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]host:port/db or rediss://… (NewSentinelClient takes those of Sentinels)", withoutURL(err))
 	}
 	o.MaxRetries = -1
 	o.DialerRetries = 1
@@ -73,67 +75,30 @@ func Options(url string) (*redis.Options, error) {
 	o.PipelinePoolSize = -1 // pipelines use the same connections, which the Store warms
 	o.ConnMaxIdleTime = -1
 	o.Dialer = suspicious(redis.NewDialer(o))
-	bound(o)
+	fillTimeouts(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout)
 	// With them, connections wait for up to 10 s while Redis is maintained, and are dialled anew past the Dialer.
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil
 }
 
-// NewClusterClient returns a client for a Cluster, with the ClusterOptions of the URL. Close it when the Cluster is closed.
-func NewClusterClient(url string) (*redis.ClusterClient, error) {
-	o, err := ClusterOptions(url)
-	if err != nil {
-		return nil, err
+// withoutURL is an error of parsing a URL without the URL, whose password it would show.
+func withoutURL(err error) error {
+	if parsing, ok := errors.AsType[*neturl.Error](err); ok {
+		return parsing.Err
 	}
-	return redis.NewClusterClient(o), nil
+	return err
 }
 
-// ClusterOptions returns the options of a client for a Cluster from the URL of one of its nodes, redis:// or rediss://, with
-// addr=host:port for each other one that may be asked for the rest: redis://10.0.0.1:6379?addr=10.0.0.2:6379. Otherwise they are
-// as those that Options returns.
-func ClusterOptions(url string) (*redis.ClusterOptions, error) {
-	o, err := redis.ParseClusterURL(url)
-	if err == nil {
-		for _, addr := range o.Addrs {
-			err = errors.Join(err, checkAddr(&redis.Options{Network: "tcp", Addr: addr}, "redis://"+addr))
-		}
-	}
-	if err != nil {
-		if parsing, ok := errors.AsType[*neturl.Error](err); ok { // it quotes the URL, password and all
-			err = parsing.Err
-		}
-		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]host:port?addr=host:port or rediss://…", err)
-	}
-	one := &redis.Options{TLSConfig: o.TLSConfig, DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, PoolTimeout: o.PoolTimeout}
-	bound(one)
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = one.DialTimeout, one.ReadTimeout, one.WriteTimeout, one.PoolTimeout
-	o.MaxRetries = -1
-	o.MinRetryBackoff = -1 // before a slot that has moved is looked for where it is
-	o.MaxRetryBackoff = -1
-	o.DialerRetries = 1
-	o.ContextTimeoutEnabled = true
-	o.DisableIdentity = true
-	o.DisableRoutingPolicies = true // all is said to the master that has the key
-	if o.PoolSize == 0 {
-		o.PoolSize = poolSize
-	}
-	o.PipelinePoolSize = -1
-	o.ConnMaxIdleTime = -1
-	o.Dialer = suspicious(redis.NewDialer(one))
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return o, nil
-}
-
-// bound bounds the waits that a URL does not.
-func bound(o *redis.Options) {
+// fillTimeouts fills in those that a URL does not give.
+func fillTimeouts(dial, read, write, pool *time.Duration) {
 	for _, t := range []struct {
 		value *time.Duration
 		to    time.Duration
 	}{
-		{&o.DialTimeout, 250 * time.Millisecond},
-		{&o.ReadTimeout, 500 * time.Millisecond},
-		{&o.WriteTimeout, 500 * time.Millisecond},
-		{&o.PoolTimeout, 250 * time.Millisecond},
+		{dial, 250 * time.Millisecond},
+		{read, 500 * time.Millisecond},
+		{write, 500 * time.Millisecond},
+		{pool, 250 * time.Millisecond},
 	} {
 		if *t.value == 0 {
 			*t.value = t.to

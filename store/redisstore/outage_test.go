@@ -91,6 +91,24 @@ func TestReleaseIsRetriedUntilRedisIsBack(t *testing.T) {
 	assert.Zero(t, c.Exists(t.Context(), leasesKey("a"), leasesKey("b")).Val())
 }
 
+// TestReleasesDoNotOutwaitAProbe has releases wait for longer and longer between their tries, until Redis answers a probe.
+func TestReleasesDoNotOutwaitAProbe(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := openReal(t, server)
+	for round := range 3 {
+		warm(t, s)
+		held, ok := take(t, s, lease(t, "a", 1, time.Minute))
+		require.True(t, ok)
+		server.Kill()
+		require.ErrorIs(t, s.Release(short(t, time.Millisecond), held), context.DeadlineExceeded)
+		<-time.After(800 * time.Millisecond) // the next try is due 1.5 s after the first, and the one behind it after 2.5 s
+		server.Restart(t)
+		require.Eventually(t, func() bool { return s.Probe(short(t, soon)) == nil }, soon, time.Millisecond)
+		assert.Eventually(t, func() bool { return s.Queued() == 0 }, 300*time.Millisecond, time.Millisecond, "round %d", round)
+	}
+}
+
 // TestNoPhantomsAfterAFreezeLongerThanTheTTL thaws a Redis in whose sockets acquires have waited for longer
 // than their leases were to last.
 func TestNoPhantomsAfterAFreezeLongerThanTheTTL(t *testing.T) {

@@ -33,6 +33,7 @@ func (s *Store) Probe(ctx context.Context) (err error) {
 		return &callError{reason: "script", err: errors.New("a probe's reply is no time")}
 	}
 	s.heard(sent, nanos(reply))
+	s.releases.answered()
 	return s.fit()
 }
 

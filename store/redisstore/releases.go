@@ -40,6 +40,7 @@ type releases struct {
 	claims map[uint64]claim
 	urgent bool
 	wake   chan struct{}
+	resume chan struct{} // Redis answers: there is no point in waiting any longer
 
 	refused atomic.Pointer[callError] // by Redis, which otherwise works; nil: not
 }
@@ -74,7 +75,7 @@ func (r *release) over() {
 	}
 }
 
-func (r *releases) init() { r.wake = make(chan struct{}, 1) }
+func (r *releases) init() { r.wake, r.resume = make(chan struct{}, 1), make(chan struct{}, 1) }
 
 // add queues a lease. With done, it goes out at once.
 func (r *releases) add(l seawall.Lease, done chan struct{}) {
@@ -144,6 +145,15 @@ func (r *releases) takeClaims() (before, others []seawall.Lease) {
 func (r *releases) signal() {
 	select {
 	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// answered has what failed tried again at once. Those who decide by Redis again take slots, and would find them full of
+// those that wait to be given back.
+func (r *releases) answered() {
+	select {
+	case r.resume <- struct{}{}:
 	default:
 	}
 }
@@ -260,12 +270,14 @@ func (s *Store) company() {
 	}
 }
 
-// closing waits, and tells whether the store is being closed.
+// closing waits, at most until Redis answers a probe, and tells whether the store is being closed.
 func (s *Store) closing(wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return false
+	case <-s.releases.resume:
 		return false
 	case <-s.stop:
 		return true

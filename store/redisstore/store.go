@@ -24,9 +24,9 @@ const askAgain = linger + 500*time.Microsecond
 
 // Config configures a Store.
 type Config struct {
-	// Client is the connection to Redis, to one server or to one behind Sentinel, with the options that NewClient
-	// gives it or others that are safe. A client of a Cluster or a Ring is refused. The Store does not close it.
-	// Required.
+	// Client is the connection to Redis, to one server or to one behind Sentinel, with the options that NewClient or
+	// NewSentinelClient gives it or others that are safe. A client of a Cluster or a Ring is refused. The Store does not
+	// close it. Required.
 	Client redis.UniversalClient
 	// Namespace separates this service and environment from others on the same Redis, for example
 	// "payments-prod": 1 to 32 lower-case letters, digits, '-' or '_', beginning with a letter. Required.
@@ -102,7 +102,7 @@ func New(cfg Config) (*Store, error) {
 
 func newStore(cfg Config) (*Store, error) {
 	if cfg.Client == nil {
-		return nil, errors.New("redisstore: Config.Client is nil; want a go-redis client, see NewClient")
+		return nil, errors.New("redisstore: Config.Client is nil; want a go-redis client, see NewClient and NewSentinelClient")
 	}
 	options, err := checkClient(cfg.Client)
 	if err != nil {
