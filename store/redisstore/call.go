@@ -41,8 +41,9 @@ func (c *call) forget() {
 	idleCalls.Put(c)
 }
 
-// askMoved is how long a call waits whose keys are moving from one master of a cluster to another.
-const askMoved = 500 * time.Microsecond
+// askMoved is how long a call waits whose keys are moving from one master of a cluster to another, and mostMoved how often, whoever
+// waits for it.
+const askMoved, mostMoved = 500 * time.Microsecond, 1000
 
 // asks is how often a script is asked that turns down the time that it was asked for.
 const asks = 3
@@ -58,7 +59,7 @@ func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check
 	for range asks {
 		sent := s.now()
 		a, err := s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx, checks)-sent.Sub(began)), checks)
-		for s.cluster != nil && moving(err) && pause(ctx, askMoved) { // it is about to be somewhere
+		for tries := 0; s.cluster != nil && moving(err) && tries < mostMoved && pause(ctx, askMoved); tries++ { // it is about to be somewhere
 			a, err = s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx, checks)-sent.Sub(began)), checks)
 		}
 		if err != nil {
