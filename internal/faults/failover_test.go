@@ -17,7 +17,7 @@ func failoverLasts() time.Duration {
 	if long() {
 		return 6 * time.Second
 	}
-	return 3 * time.Second
+	return 5 * time.Second
 }
 
 // failovers are the faults in which another server becomes the master.

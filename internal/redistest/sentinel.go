@@ -69,8 +69,9 @@ func startSentinel(t testing.TB, port string) *Server {
 	t.Helper()
 	s := newServer(t)
 	s.conf, s.args = filepath.Join(s.dir, "sentinel.conf"), []string{"--sentinel"}
+	// A second and a half of silence: on a starved machine servers are silent for half a second without being gone.
 	conf := fmt.Sprintf(`sentinel monitor %[1]s 127.0.0.1 %[2]s %[3]d
-sentinel down-after-milliseconds %[1]s 500
+sentinel down-after-milliseconds %[1]s 1500
 sentinel failover-timeout %[1]s 3000
 sentinel parallel-syncs %[1]s 2
 `, MasterName, port, quorum)
