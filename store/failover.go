@@ -59,7 +59,7 @@ type instance struct {
 type Failover struct {
 	*instance
 	shared seawall.Shard
-	shards *shards // nil: shared is one
+	shards shards // none: shared is one
 
 	quick   *breaker
 	patient *breaker // of calls that wait longer, since a limit fails closed
@@ -100,9 +100,8 @@ func NewFailover(cfg FailoverConfig) (*Failover, error) {
 	f.place = rand.Int64N(f.expected)     //nolint:gosec // no secret
 	f.lastID.Store(rand.Uint64N(1 << 40)) //nolint:gosec // no secret; others may number leases of the same store, too
 	f.fleet = f.Fleet
-	if sharded, ok := cfg.Shared.(seawall.Sharded); ok {
-		f.shards = newShards(sharded, f.instance)
-	}
+	f.shards.instance = f.instance
+	f.shards.sharded, _ = cfg.Shared.(seawall.Sharded)
 	f.start()
 	return f, nil
 }
@@ -125,13 +124,13 @@ func (f *Failover) String() string {
 // Open tells whether the shared store is given up for now, by all or by those who wait longer for it: until a probe has
 // found it well their decisions do not touch it. Of a sharded one it tells whether a shard is.
 func (f *Failover) Open() bool {
-	return f.quick.isOpen() || f.patient.isOpen() || f.shards != nil && f.shards.open()
+	return f.quick.isOpen() || f.patient.isOpen() || f.shards.open()
 }
 
 // Apply implements seawall.Store. If the shared store fails, or is given up, it returns the local results and the
 // error.
 func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
-	if f.shards != nil {
+	if f.shards.sharded != nil {
 		return split.Apply(ctx, f.shards.of, dst, checks)
 	}
 	closed, blocked := false, false
@@ -230,16 +229,12 @@ func (f *Failover) Fleet() seawall.Fleet {
 func (f *Failover) Close(ctx context.Context) error {
 	f.stopped.Do(func() {
 		close(f.stop)
-		if f.shards != nil {
-			f.shards.stop()
-		}
+		f.shards.stop()
 	})
 	ended := make(chan struct{})
 	go func() {
 		f.probing.Wait()
-		if f.shards != nil {
-			f.shards.wait()
-		}
+		f.shards.wait()
 		close(ended)
 	}()
 	var errs []error

@@ -9,16 +9,12 @@ import (
 // shards are the shared store's, each with a Failover of its own, which gives it up and probes it. They are never forgotten:
 // there are as many as there were places.
 type shards struct {
-	sharded  seawall.Sharded
+	sharded  seawall.Sharded // nil: there are none
 	instance *instance
 
 	mu      sync.RWMutex
 	known   map[seawall.Shard]*Failover
 	stopped bool
-}
-
-func newShards(sharded seawall.Sharded, i *instance) *shards {
-	return &shards{sharded: sharded, instance: i, known: map[seawall.Shard]*Failover{}}
 }
 
 // of returns the store that is asked about a key.
@@ -37,6 +33,9 @@ func (s *shards) of(key seawall.Key) seawall.Store {
 		f.start()
 		if s.stopped {
 			close(f.stop)
+		}
+		if s.known == nil {
+			s.known = map[seawall.Shard]*Failover{}
 		}
 		s.known[shard] = f
 	}

@@ -75,7 +75,7 @@ func TestAPlaceThatFailsIsGivenUpAlone(t *testing.T) {
 			require.True(t, results[0].Admitted && results[0].Fallback)
 			_, results = in.ask(by("b"))
 			require.False(t, results[0].Fallback)
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // of the bubble, between requests
 		}
 		asked, _ := p.all[0].calls()
 		for began := time.Now(); time.Since(began) < 5*time.Second; time.Sleep(10 * time.Millisecond) {

@@ -37,7 +37,7 @@ func rollingDeploy(t *testing.T, r *row) {
 	r.survives(t, s, outage{
 		name: "scripts",
 		inject: func() {
-			for end := time.Now().Add(thePace().faulty); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			for end := time.Now().Add(thePace().faulty); time.Now().Before(end); time.Sleep(50 * time.Millisecond) { // scripts are forgotten now and then
 				do(t, c, "SCRIPT", "FLUSH")
 			}
 		},

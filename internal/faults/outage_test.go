@@ -81,7 +81,7 @@ func (r *row) load(t *testing.T, s setup, o outage) *outcome {
 		g.shows(t, o.shows)
 	}
 	if o.ends == 0 {
-		time.Sleep(time.Until(began.Add(p.faulty)))
+		time.Sleep(time.Until(began.Add(p.faulty))) // how long the fault lasts
 	}
 	o.heal()
 	watch.healed()

@@ -127,7 +127,7 @@ func splitBrain(t *testing.T, r *row) {
 	granted := func(since time.Time) int { return int(rate * time.Since(since).Seconds()) }
 	a := g.greedy()
 	defer a.stop()
-	time.Sleep(thePace().healthy)
+	time.Sleep(thePace().healthy) // all is well
 
 	split, n := time.Now(), a.all()
 	b.set(true)
@@ -138,7 +138,7 @@ func splitBrain(t *testing.T, r *row) {
 	}
 	aside, joined := a.byRedis[1].Load(), a.byRedis[0].Load()
 	require.Eventually(t, func() bool { return a.byRedis[0].Load() > joined }, soon, time.Millisecond, "one decides by the new master")
-	time.Sleep(thePace().faulty)
+	time.Sleep(thePace().faulty) // how long the split lasts
 	assert.Greater(t, a.byRedis[1].Load(), aside, "the fault is there: the other decides by the old one")
 
 	front.mend()
@@ -152,7 +152,7 @@ func splitBrain(t *testing.T, r *row) {
 	again, n := time.Now(), a.all()
 	one := a.byRedis[1].Load()
 	met := until(func() bool { return a.byRedis[1].Load() > one })
-	time.Sleep(thePace().healed)
+	time.Sleep(thePace().healed) // what is admitted behind it is counted
 	after, limit := a.all()-n, granted(again)
 	a.stop()
 	r.within(t, "then both by the new one after", met, 2*time.Second)

@@ -20,6 +20,15 @@ type batchCall struct {
 	leases []seawall.Lease // to be released
 }
 
+// command is the call, by the script's SHA.
+func (c *batchCall) command(ctx context.Context) *redis.Cmd {
+	args := append(make([]any, 0, 3+len(c.keys)+len(c.args)), "evalsha", c.script.Hash(), len(c.keys))
+	for _, key := range c.keys {
+		args = append(args, key)
+	}
+	return redis.NewCmd(ctx, append(args, c.args...)...)
+}
+
 // batchCalls returns the calls that run a section of the leases' rules for all of them: one per script.
 func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall, error) {
 	type place struct {
@@ -117,25 +126,34 @@ func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.L
 
 // runAll runs the calls, several in one round trip, and returns their replies.
 func (s *Store) runAll(ctx context.Context, calls []*batchCall) []*redis.Cmd {
-	replies := make([]*redis.Cmd, len(calls))
-	if len(calls) > 1 {
-		pipe := s.client.Pipeline()
-		for i, c := range calls {
-			replies[i] = pipe.EvalSha(ctx, c.script.Hash(), c.keys, c.args...)
-		}
-		_, err := pipe.Exec(ctx)
-		for _, r := range replies { // without a connection, go-redis says so only of the pipeline
-			if r.Err() == nil && r.Val() == nil {
-				r.SetErr(err)
-			}
-		}
-	}
+	replies, cmds := make([]*redis.Cmd, len(calls)), make([]redis.Cmder, len(calls))
 	for i, c := range calls {
-		if replies[i] == nil || redis.HasErrorPrefix(replies[i].Err(), "NOSCRIPT") {
-			replies[i] = c.script.Run(ctx, s.client, c.keys, c.args...)
+		replies[i] = c.command(ctx)
+		cmds[i] = replies[i]
+	}
+	err := s.run(ctx, cmds)
+	for i, c := range calls {
+		switch r := replies[i]; {
+		case redis.HasErrorPrefix(r.Err(), "NOSCRIPT"):
+			replies[i] = c.script.Eval(ctx, s.client, c.keys, c.args...)
+		case r.Err() == nil && r.Val() == nil: // without a connection, go-redis says so only of a pipeline
+			r.SetErr(err)
 		}
 	}
 	return replies
+}
+
+// run executes commands in one round trip. A pipeline of one would only cost more.
+func (s *Store) run(ctx context.Context, cmds []redis.Cmder) error {
+	if len(cmds) == 1 {
+		return s.client.Process(ctx, cmds[0])
+	}
+	pipe := s.client.Pipeline()
+	for _, c := range cmds {
+		_ = pipe.Process(ctx, c) // queues it
+	}
+	_, err := pipe.Exec(ctx)
+	return err
 }
 
 // ranLate learns the time from a script that says it ran too late, and returns an error that says so.
@@ -174,11 +192,7 @@ func (s *Store) board(ctx context.Context) *ride {
 		return nil
 	}
 	for _, c := range calls {
-		args := append(make([]any, 0, 3+len(c.keys)+len(c.args)), "evalsha", c.script.Hash(), len(c.keys))
-		for _, key := range c.keys {
-			args = append(args, key)
-		}
-		r.cmds = append(r.cmds, redis.NewCmd(ctx, append(args, c.args...)...))
+		r.cmds = append(r.cmds, c.command(ctx))
 	}
 	return r
 }

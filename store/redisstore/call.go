@@ -58,10 +58,7 @@ func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check
 	began := s.now()
 	for range asks {
 		sent := s.now()
-		a, err := s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx, checks)-sent.Sub(began)), checks)
-		for tries := 0; s.cluster != nil && moving(err) && tries < mostMoved && pause(ctx, askMoved); tries++ { // it is about to be somewhere
-			a, err = s.askOnce(ctx, env, s.clock.deadline(sent, grace(ctx, checks)-sent.Sub(began)), checks)
-		}
+		a, err := s.askWhereItIs(ctx, env, s.clock.deadline(sent, grace(ctx, checks)-sent.Sub(began)), checks)
 		if err != nil {
 			return answer{}, err
 		}
@@ -76,6 +73,16 @@ func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check
 		}
 	}
 	return answer{}, &callError{reason: "timeout", err: errors.New("the script ran too late, each time"), unsent: true}
+}
+
+// askWhereItIs is askOnce, and again as long as the keys are on their way from one master of a cluster to another.
+func (s *Store) askWhereItIs(ctx context.Context, env seawall.Env, deadline int64, checks []seawall.Check) (answer, error) {
+	for tries := 0; ; tries++ {
+		a, err := s.askOnce(ctx, env, deadline, checks)
+		if s.cluster == nil || !moving(err) || tries == mostMoved || !pause(ctx, askMoved) {
+			return a, err
+		}
+	}
 }
 
 func (s *Store) askOnce(ctx context.Context, env seawall.Env, deadline int64, checks []seawall.Check) (answer, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -191,12 +190,12 @@ func (c *Cluster) Secret() seawall.Secret { return c.head.Secret() }
 
 // Prepare implements seawall.Preparer: the next heartbeat loads the scripts on every master.
 func (c *Cluster) Prepare(checks []seawall.Check) {
-	var keys []seawall.Key
-	for i := range checks {
-		if key := checks[i].Key; !slices.Contains(keys, key) {
-			keys = append(keys, key)
-			c.head.Prepare(slices.DeleteFunc(slices.Clone(checks), func(other seawall.Check) bool { return other.Key != key }))
+	for _, at := range split.ByKey(checks) {
+		var some []seawall.Check
+		for _, i := range at {
+			some = append(some, checks[i])
 		}
+		c.head.Prepare(some)
 	}
 }
 

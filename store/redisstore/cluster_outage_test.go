@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 
@@ -33,11 +32,7 @@ func openGuarded(t *testing.T, cluster *redistest.Cluster) *guarded {
 		Shared: shared, Local: memstore.New(memstore.Config{}), Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), soon)
-		defer cancel()
-		assert.NoError(t, failover.Close(ctx))
-	})
+	closesWell(t, failover)
 	failover.Join(100)
 	g := &guarded{failover, shared, each(t, shared, len(cluster.Masters))}
 	for _, caller := range g.callers {

@@ -74,16 +74,24 @@ func each(t *testing.T, s *redisstore.Cluster, masters int) map[string]string {
 	return callers
 }
 
-// openCluster is a store on a cluster, by its own clock.
-func openCluster(t *testing.T, cluster *redistest.Cluster) *redisstore.Cluster {
+type closer interface{ Close(ctx context.Context) error }
+
+// closesWell closes a store when the test ends, which succeeds.
+func closesWell(t *testing.T, s closer) {
 	t.Helper()
-	s, err := redisstore.NewCluster(redisstore.Config{Client: clusterClient(t, cluster), Namespace: "test"})
-	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), soon)
 		defer cancel()
 		assert.NoError(t, s.Close(ctx))
 	})
+}
+
+// openCluster is a store on a cluster, by its own clock.
+func openCluster(t *testing.T, cluster *redistest.Cluster) *redisstore.Cluster {
+	t.Helper()
+	s, err := redisstore.NewCluster(redisstore.Config{Client: clusterClient(t, cluster), Namespace: "test"})
+	require.NoError(t, err)
+	closesWell(t, s)
 	return s
 }
 

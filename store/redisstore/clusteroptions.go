@@ -1,9 +1,7 @@
 package redisstore
 
 import (
-	"errors"
 	"fmt"
-	neturl "net/url"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -24,38 +22,18 @@ func NewClusterClient(url string) (*redis.ClusterClient, error) {
 func ClusterOptions(url string) (*redis.ClusterOptions, error) {
 	o, err := redis.ParseClusterURL(url)
 	if err == nil {
-		err = checkNodes(o, url)
+		err = checkPlaces(url, o.Addrs...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]host:port[?addr=host:port] or rediss://…", withoutURL(err))
 	}
-	o.MaxRetries = -1
-	o.MinRetryBackoff = -1 // before a slot that has moved is looked for where it is
-	o.MaxRetryBackoff = -1
-	o.DialerRetries = 1
-	o.ContextTimeoutEnabled = true
-	o.DisableIdentity = true
-	o.DisableRoutingPolicies = true // all is said to the master that has the key
-	if o.PoolSize == 0 {
-		o.PoolSize = poolSize
-	}
-	o.PipelinePoolSize = -1
-	o.ConnMaxIdleTime = -1
-	fillTimeouts(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout)
+	(&settings{
+		&o.MaxRetries, &o.DialerRetries, &o.PoolSize, &o.PipelinePoolSize, &o.ContextTimeoutEnabled, &o.DisableIdentity,
+		&o.ConnMaxIdleTime, &o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout,
+	}).makeSafe()
+	o.MinRetryBackoff, o.MaxRetryBackoff = -1, -1 // none before a slot that has moved is looked for where it is
+	o.DisableRoutingPolicies = true               // all is said to the master that has the key
 	o.Dialer = suspicious(redis.NewDialer(&redis.Options{DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig}))
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil
-}
-
-// checkNodes refuses a URL without a host, which go-redis takes for localhost, and ports that no server can have.
-func checkNodes(o *redis.ClusterOptions, url string) error {
-	if u, err := neturl.Parse(url); err != nil || u.Hostname() == "" {
-		return errors.New("it names no host")
-	}
-	for _, addr := range o.Addrs {
-		if err := checkPort(addr); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -22,20 +23,22 @@ func checkAddr(o *redis.Options, url string) error {
 	if o.Network != "tcp" {
 		return nil
 	}
+	return checkPlaces(url, o.Addr)
+}
+
+// checkPlaces refuses a URL without a host, and ports that no server can have.
+func checkPlaces(url string, addrs ...string) error {
 	if u, err := neturl.Parse(url); err != nil || u.Hostname() == "" {
 		return errors.New("it names no host")
 	}
-	return checkPort(o.Addr)
-}
-
-// checkPort refuses a port that no server can have.
-func checkPort(addr string) error {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return err
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return fmt.Errorf("port %q; want 1 to 65535", port)
+	for _, addr := range addrs {
+		_, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			return err
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return fmt.Errorf("port %q; want 1 to 65535", port)
+		}
 	}
 	return nil
 }
@@ -65,17 +68,11 @@ func Options(url string) (*redis.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]host:port/db or rediss://… (NewSentinelClient takes those of Sentinels)", withoutURL(err))
 	}
-	o.MaxRetries = -1
-	o.DialerRetries = 1
-	o.ContextTimeoutEnabled = true
-	o.DisableIdentity = true
-	if o.PoolSize == 0 {
-		o.PoolSize = poolSize
-	}
-	o.PipelinePoolSize = -1 // pipelines use the same connections, which the Store warms
-	o.ConnMaxIdleTime = -1
+	(&settings{
+		&o.MaxRetries, &o.DialerRetries, &o.PoolSize, &o.PipelinePoolSize, &o.ContextTimeoutEnabled, &o.DisableIdentity,
+		&o.ConnMaxIdleTime, &o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout,
+	}).makeSafe()
 	o.Dialer = suspicious(redis.NewDialer(o))
-	fillTimeouts(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout)
 	// With them, connections wait for up to 10 s while Redis is maintained, and are dialled anew past the Dialer.
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return o, nil
@@ -89,19 +86,24 @@ func withoutURL(err error) error {
 	return err
 }
 
-// fillTimeouts fills in those that a URL does not give.
-func fillTimeouts(dial, read, write, pool *time.Duration) {
-	for _, t := range []struct {
-		value *time.Duration
-		to    time.Duration
-	}{
-		{dial, 250 * time.Millisecond},
-		{read, 500 * time.Millisecond},
-		{write, 500 * time.Millisecond},
-		{pool, 250 * time.Millisecond},
-	} {
-		if *t.value == 0 {
-			*t.value = t.to
-		}
-	}
+// settings are the options that all kinds of clients have, where they have them.
+type settings struct {
+	maxRetries, dialerRetries, poolSize, pipelinePoolSize *int
+	contextTimeoutEnabled, disableIdentity                *bool
+	connMaxIdleTime, dial, read, write, pool              *time.Duration
+}
+
+// makeSafe sets them as Options says. What the URL gives is kept.
+func (s *settings) makeSafe() {
+	*s.maxRetries = -1
+	*s.dialerRetries = 1
+	*s.poolSize = cmp.Or(*s.poolSize, poolSize)
+	*s.pipelinePoolSize = -1 // pipelines use the same connections, which the Store warms
+	*s.contextTimeoutEnabled = true
+	*s.disableIdentity = true
+	*s.connMaxIdleTime = -1
+	*s.dial = cmp.Or(*s.dial, 250*time.Millisecond)
+	*s.read = cmp.Or(*s.read, 500*time.Millisecond)
+	*s.write = cmp.Or(*s.write, 500*time.Millisecond)
+	*s.pool = cmp.Or(*s.pool, 250*time.Millisecond)
 }

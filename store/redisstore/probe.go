@@ -20,7 +20,7 @@ func (s *Store) Probe(ctx context.Context) (err error) {
 		ctx, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
-	if s.conns > 0 && s.client.PoolStats().IdleConns < s.conns { // first, or the first decisions would wait for them
+	if s.client.PoolStats().IdleConns < s.conns { // first, or the first decisions would wait for them
 		s.warm(ctx)
 	}
 	sent := s.now()

@@ -42,16 +42,10 @@ func SentinelOptions(url string) (*redis.FailoverOptions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis URL: %w; want redis://[user:password@]sentinel:port/db?master_name=name[&addr=sentinel2:port2] or rediss://…", withoutURL(err))
 	}
-	o.MaxRetries = -1
-	o.DialerRetries = 1
-	o.ContextTimeoutEnabled = true
-	o.DisableIdentity = true
-	if o.PoolSize == 0 {
-		o.PoolSize = poolSize
-	}
-	o.PipelinePoolSize = -1
-	o.ConnMaxIdleTime = -1
-	fillTimeouts(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout)
+	(&settings{
+		&o.MaxRetries, &o.DialerRetries, &o.PoolSize, &o.PipelinePoolSize, &o.ContextTimeoutEnabled, &o.DisableIdentity,
+		&o.ConnMaxIdleTime, &o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout,
+	}).makeSafe()
 	one := o.DialTimeout
 	if one > 0 && o.ReadTimeout > 0 { // others are refused by New
 		o.DialTimeout = max(one, min(2*one+3*o.ReadTimeout, maxSocketWait))
@@ -77,10 +71,5 @@ func checkSentinels(o *redis.FailoverOptions, url string) error {
 	case o.ReplicaOnly, o.RouteByLatency, o.RouteRandomly:
 		return errors.New("it has some commands sent to replicas; want none of replica_only, route_by_latency and route_randomly, since limits are decided by the master")
 	}
-	for _, addr := range o.SentinelAddrs {
-		if err := checkPort(addr); err != nil {
-			return err
-		}
-	}
-	return nil
+	return checkPlaces(url, o.SentinelAddrs...)
 }

@@ -132,6 +132,7 @@ func (w *worker) sendWithReleases() (unknown []*group) {
 // settles their calls, save those of groups whose script is unknown, which it returns.
 func (w *worker) send(r *ride, groups []*group, byText bool) (unknown []*group) {
 	ctx := context.Background()
+	defer func() { clear(w.cmds) }()
 	w.cmds = w.cmds[:0]
 	if r != nil {
 		for _, c := range r.cmds {
@@ -146,7 +147,7 @@ func (w *worker) send(r *ride, groups []*group, byText bool) (unknown []*group) 
 			w.cmds = append(w.cmds, g.cmd)
 		}
 	}
-	failed := w.run(ctx)
+	failed := w.store.run(ctx, w.cmds)
 	for _, g := range groups {
 		reply, err := g.cmd.Result()
 		if reply == nil && err == nil { // no connection: go-redis says so only of the pipeline
@@ -163,20 +164,6 @@ func (w *worker) send(r *ride, groups []*group, byText bool) (unknown []*group) 
 		}
 	}
 	return unknown
-}
-
-// run executes the commands in one round trip. A pipeline of one would only cost more.
-func (w *worker) run(ctx context.Context) error {
-	defer func() { clear(w.cmds) }()
-	if len(w.cmds) == 1 {
-		return w.store.client.Process(ctx, w.cmds[0])
-	}
-	pipe := w.store.client.Pipeline()
-	for _, c := range w.cmds {
-		_ = pipe.Process(ctx, c) // queues it
-	}
-	_, err := pipe.Exec(ctx)
-	return err
 }
 
 // command is what Redis is told: the keys and arguments of all requests, and ahead of them what they share.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/seawall-go/seawall"
@@ -51,21 +52,27 @@ type part struct {
 	err     error
 }
 
-func divide(of Of, checks []seawall.Check) (parts []*part) {
+// ByKey returns where in the request the checks of each key are, in the order in which the keys are first met.
+func ByKey(checks []seawall.Check) (places [][]int) {
 	for i := range checks {
-		c := checks[i]
-		c.Timed = c.Timed || c.Op == seawall.Spend && refunds(&c)
-		var p *part
-		for _, known := range parts {
-			if known.checks[0].Key == c.Key {
-				p = known
-			}
+		k := slices.IndexFunc(places, func(at []int) bool { return checks[at[0]].Key == checks[i].Key })
+		if k < 0 {
+			k, places = len(places), append(places, nil)
 		}
-		if p == nil {
-			p = &part{store: of(c.Key)}
-			parts = append(parts, p)
+		places[k] = append(places[k], i)
+	}
+	return places
+}
+
+func divide(of Of, checks []seawall.Check) (parts []*part) {
+	for _, at := range ByKey(checks) {
+		p := &part{store: of(checks[at[0]].Key), at: at}
+		for _, i := range at {
+			c := checks[i]
+			c.Timed = c.Timed || c.Op == seawall.Spend && refunds(&c)
+			p.checks = append(p.checks, c)
 		}
-		p.at, p.checks = append(p.at, i), append(p.checks, c)
+		parts = append(parts, p)
 	}
 	return parts
 }
