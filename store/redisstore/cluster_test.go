@@ -74,7 +74,9 @@ func each(t *testing.T, s *redisstore.Cluster, masters int) map[string]string {
 	return callers
 }
 
-type closer interface{ Close(ctx context.Context) error }
+type closer interface {
+	Close(ctx context.Context) error
+}
 
 // closesWell closes a store when the test ends, which succeeds.
 func closesWell(t *testing.T, s closer) {
