@@ -15,8 +15,8 @@ import (
 func elsewhere() []fault {
 	return []fault{
 		{
-			number: 25, name: "Reshard", injection: "a caller's slot moved to another master, under load", promise: "CROSSSLOT 0, admitted beyond the limit 0",
-			tests: []string{"store/redisstore.TestASlotMovesUnderLoad"},
+			number: 25, name: "Reshard", injection: "slots moved to and fro between masters, key by key, under load", promise: "CROSSSLOT 0, admitted beyond the limit 0",
+			tests: []string{"store/redisstore.TestSlotsMoveUnderLoad"},
 		},
 		{
 			number: 26, name: "A shard down", injection: "`kill -9` of one of three masters, or SIGSTOP", promise: "other slots unaffected; a replica takes over",

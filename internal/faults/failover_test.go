@@ -31,6 +31,7 @@ func failovers() []fault {
 				of := func(name, shows string, hit func(*redistest.Server), reasons ...string) {
 					r.survives(t, setup{url: sentinel.URL()}, outage{
 						name: name, ends: failoverLasts(), losses: 1, shows: shows, reasons: reasons,
+						before: func() { sentinel.Mend(t) },
 						inject: func() { master = sentinel.Master(t); hit(master) },
 						heal: func() {
 							began := time.Now()

@@ -16,6 +16,7 @@ import (
 // outage is a fault that comes in the middle of a load, and goes.
 type outage struct {
 	name         string // if a fault has several
+	before       func() // if not nil, makes good what an earlier try has left
 	inject, heal func()
 	shows        string        // what a new client is told meanwhile; "" if it is told nothing wrong
 	reasons      []string      // the labels that fallbacks have: the first in any case
@@ -58,6 +59,9 @@ func (r *row) survives(t *testing.T, s setup, o outage) (out *outcome) {
 // load has an outage come and go under load, and asserts what can be counted.
 func (r *row) load(t *testing.T, s setup, o outage) *outcome {
 	t.Helper()
+	if o.before != nil {
+		o.before()
+	}
 	if long() {
 		awaitQuiet(t)
 	}

@@ -66,7 +66,7 @@ func (b *border) set(shut bool) {
 // greedy is one caller of all instances of a rig, who asks without end.
 type greedy struct {
 	admitted [instances]atomic.Int64
-	byRedis  [instances]atomic.Int64
+	byRedis  [instances]atomic.Int64 // decided, admitted or not: one may get each token that there is
 	over     context.CancelFunc
 	ended    chan struct{}
 }
@@ -79,10 +79,9 @@ func (g *rig) greedy() *greedy {
 		openloop.Run(ctx, openloop.Load{Rate: 500, For: time.Minute}, func(i int) {
 			k := i % instances
 			c := g.spend(g.instances[k], g.callers[0], 1)
-			if c.denied {
-				return
+			if !c.denied {
+				a.admitted[k].Add(1)
 			}
-			a.admitted[k].Add(1)
 			if !c.fallback {
 				a.byRedis[k].Add(1)
 			}

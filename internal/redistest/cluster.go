@@ -3,6 +3,7 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,11 +23,19 @@ type Cluster struct {
 	t       testing.TB
 	Masters []*Server   // at the beginning
 	Others  [][]*Server // replicas of each, at the beginning
+
+	Pause time.Duration // between two keys of a slot that is moved
 }
 
 // StartCluster starts so many masters, with the slots in equal parts, and so many replicas of each, and returns when all of
 // them agree. The arguments go to every server.
 func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
+	t.Helper()
+	return startCluster(t, nil, masters, replicas, args...)
+}
+
+// startCluster does so; the servers speak TLS if there is a certificate.
+func startCluster(t testing.TB, cert *Certificate, masters, replicas int, args ...string) *Cluster {
 	t.Helper()
 	args = append([]string{
 		"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-require-full-coverage", "no",
@@ -34,10 +43,10 @@ func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster 
 	}, args...)
 	c := &Cluster{t: t}
 	for range masters {
-		c.Masters = append(c.Masters, Start(t, args...))
+		c.Masters = append(c.Masters, StartTLS(t, cert, args...))
 		var others []*Server
 		for range replicas {
-			others = append(others, Start(t, args...))
+			others = append(others, StartTLS(t, cert, args...))
 		}
 		c.Others = append(c.Others, others)
 	}
@@ -140,14 +149,18 @@ func (c *Cluster) agrees(ctx context.Context, client *redis.Client) error {
 func (c *Cluster) each(ctx context.Context, servers []*Server, does func(*redis.Client) error) error {
 	for _, s := range servers {
 		client := s.Client(c.t)
+		var last error // before the time was over
 		for {
 			err := does(client)
 			if err == nil {
 				break
 			}
+			if ctx.Err() == nil || last == nil {
+				last = err
+			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%s: %w", s.Addr(), err)
+				return fmt.Errorf("%s: %w", s.Addr(), last)
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
@@ -158,50 +171,82 @@ func (c *Cluster) each(ctx context.Context, servers []*Server, does func(*redis.
 // Holder returns the server that has the key's slot now, asked of the given one.
 func (c *Cluster) Holder(t testing.TB, from *Server, key string) *Server {
 	t.Helper()
-	ctx, client := context.Background(), from.Client(t)
-	slot, err := client.ClusterKeySlot(ctx, key).Result()
+	holder, err := c.holder(context.Background(), from.Client(t), key)
 	if err != nil {
 		t.Fatalf("redistest: cluster: %v", err)
 	}
+	return holder
+}
+
+func (c *Cluster) holder(ctx context.Context, client *redis.Client, key string) (*Server, error) {
+	slot, err := client.ClusterKeySlot(ctx, key).Result()
+	if err != nil {
+		return nil, err
+	}
 	shards, err := client.ClusterShards(ctx).Result()
 	if err != nil {
-		t.Fatalf("redistest: cluster: %v", err)
+		return nil, err
 	}
 	for _, shard := range shards {
 		if !slices.ContainsFunc(shard.Slots, func(r redis.SlotRange) bool { return r.Start <= slot && slot <= r.End }) {
 			continue
 		}
 		for _, s := range c.Nodes() {
-			if slices.ContainsFunc(shard.Nodes, func(n redis.Node) bool { return n.Role == "master" && int(n.Port) == s.port }) {
-				return s
+			if slices.ContainsFunc(shard.Nodes, func(n redis.Node) bool { return n.Role == "master" && int(cmp.Or(n.TLSPort, n.Port)) == s.port }) {
+				return s, nil
 			}
 		}
 	}
-	t.Fatalf("redistest: cluster: nobody has slot %d of %q", slot, key)
-	return nil
+	return nil, fmt.Errorf("nobody has slot %d of %q", slot, key)
 }
 
-// Move moves the key's slot to another master, with all that is in it, as redis-cli does: a key at a time.
+// Move moves the key's slot to another master, with all that is in it, as redis-cli does: a key at a time. It waits first until
+// all masters know of the last move: who takes a slot before numbers the change as that one was, and for seconds they do not
+// agree which counts.
 func (c *Cluster) Move(t testing.TB, key string, to *Server) {
 	t.Helper()
-	from := c.Holder(t, to, key)
-	for began := time.Now(); c.Holder(t, from, key) != from; from = c.Holder(t, to, key) {
-		if time.Since(began) > startTimeout {
-			t.Fatalf("redistest: cluster: the masters do not agree about who has %q", key)
-		}
-		time.Sleep(20 * time.Millisecond) // they may yet, about an earlier move
+	ctx, cancel := context.WithTimeout(context.Background(), 2*startTimeout)
+	defer cancel()
+	from, err := c.agreed(ctx, key)
+	if err == nil && from != to {
+		err = c.move(ctx, key, from, to)
 	}
-	if from == to {
-		return
-	}
-	if err := c.move(key, from, to); err != nil {
+	if err != nil {
 		t.Fatalf("redistest: cluster: moving the slot of %q to %s: %v", key, to.Addr(), err)
 	}
 }
 
-func (c *Cluster) move(key string, from, to *Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
-	defer cancel()
+// agreed returns who has the key's slot, once all masters say the same, and have heard of the latest change of any.
+func (c *Cluster) agreed(ctx context.Context, key string) (who *Server, err error) {
+	clients := make([]*redis.Client, len(c.Masters))
+	for i, m := range c.Masters {
+		clients[i] = m.Client(c.t)
+	}
+	for {
+		epochs, holders := map[string]bool{}, map[*Server]bool{}
+		for _, client := range clients {
+			info, err := client.ClusterInfo(ctx).Result()
+			if err != nil {
+				return nil, err
+			}
+			epoch, _ := field(info, "cluster_current_epoch")
+			if who, err = c.holder(ctx, client, key); err != nil {
+				return nil, err
+			}
+			epochs[epoch], holders[who] = true, true
+		}
+		if len(epochs) == 1 && len(holders) == 1 {
+			return who, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the masters do not agree: epochs %v, %d holders", epochs, len(holders))
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (c *Cluster) move(ctx context.Context, key string, from, to *Server) error {
 	source, target := from.Client(c.t), to.Client(c.t)
 	slot, err := source.ClusterKeySlot(ctx, key).Result()
 	if err != nil {
@@ -232,6 +277,7 @@ func (c *Cluster) move(key string, from, to *Server) error {
 		if err := source.Migrate(ctx, "127.0.0.1", fmt.Sprint(to.port), keys[0], 0, opTimeout).Err(); err != nil {
 			return err
 		}
+		time.Sleep(c.Pause)
 	}
 	for _, node := range []*redis.Client{target, source} { // in this order, or nobody has it for a moment
 		if err := node.Do(ctx, "CLUSTER", "SETSLOT", slot, "NODE", targetID).Err(); err != nil {

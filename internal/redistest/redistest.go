@@ -194,6 +194,18 @@ func (s *Server) Kill() {
 	}
 }
 
+// running tells whether there is a process.
+func (s *Server) running() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.proc.exited:
+		return false
+	default:
+		return true
+	}
+}
+
 // launch starts cmd, tied to this process. The tie is to a thread, and Go ends threads (one that is left
 // locked, for example), so a goroutine keeps the thread to itself until the process has been reaped.
 func launch(cmd *exec.Cmd) (*process, error) {
@@ -287,7 +299,9 @@ func (s *Server) listening() []string {
 	if s.cert == nil {
 		return []string{"--port", port}
 	}
-	return append([]string{"--port", "0", "--tls-port", port, "--tls-auth-clients", "no"}, s.cert.args()...)
+	return append([]string{
+		"--port", "0", "--tls-port", port, "--tls-auth-clients", "no", "--tls-replication", "yes", "--tls-cluster", "yes",
+	}, s.cert.args()...)
 }
 
 // ready tells whether the process answers PING, and whether it is ours: while ours is about to find its port

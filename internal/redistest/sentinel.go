@@ -23,7 +23,7 @@ const (
 )
 
 // Sentinel is a master with two replicas, and three Sentinels that watch them. Two of them that miss the master for
-// half a second have a replica take its place.
+// a second and a half have a replica take its place.
 type Sentinel struct {
 	servers   []*Server
 	addrs     []string // of the servers, as all others see them
@@ -33,17 +33,25 @@ type Sentinel struct {
 // StartSentinel starts the servers and the Sentinels, and returns when all know each other and the replicas are in step.
 func StartSentinel(t testing.TB) *Sentinel {
 	t.Helper()
-	return StartSentinelBehind(t, func(addr string) string { return addr })
+	return startSentinels(t, nil, itself)
 }
+
+func itself(addr string) string { return addr }
 
 // StartSentinelBehind is StartSentinel with something in front of each server, such as a proxy: front is given a server's
 // address, and returns the one at which Sentinels, replicas and clients find it, on 127.0.0.1, too. A server that is
 // restarted has forgotten of it.
 func StartSentinelBehind(t testing.TB, front func(addr string) string) *Sentinel {
 	t.Helper()
+	return startSentinels(t, nil, front)
+}
+
+// startSentinels does so; all speak TLS if there is a certificate.
+func startSentinels(t testing.TB, cert *Certificate, front func(addr string) string) *Sentinel {
+	t.Helper()
 	s := &Sentinel{}
 	for k := range 3 {
-		server := Start(t, "--repl-diskless-sync-delay", "0")
+		server := StartTLS(t, cert, "--repl-diskless-sync-delay", "0")
 		s.servers = append(s.servers, server)
 		s.addrs = append(s.addrs, front(server.Addr()))
 		server.admin(t, "CONFIG SET replica-announce-port "+portOf(t, s.addrs[k]))
@@ -52,8 +60,27 @@ func StartSentinelBehind(t testing.TB, front func(addr string) string) *Sentinel
 		}
 	}
 	for range sentinels {
-		s.sentinels = append(s.sentinels, startSentinel(t, portOf(t, s.addrs[0])))
+		s.sentinels = append(s.sentinels, startSentinel(t, cert, portOf(t, s.addrs[0])))
 	}
+	s.awaitReady(t)
+	return s
+}
+
+// Mend has all servers run again, empty if they did not, and returns when they are one master and replicas in step with it.
+func (s *Sentinel) Mend(t testing.TB) {
+	t.Helper()
+	for _, server := range s.servers {
+		if server.running() {
+			server.Cont()
+		} else {
+			server.Restart(t)
+		}
+	}
+	s.awaitReady(t)
+}
+
+func (s *Sentinel) awaitReady(t testing.TB) {
+	t.Helper()
 	deadline := time.Now().Add(failoverTimeout)
 	for !s.ready() {
 		if time.Now().After(deadline) {
@@ -61,13 +88,13 @@ func StartSentinelBehind(t testing.TB, front func(addr string) string) *Sentinel
 		}
 		time.Sleep(10 * time.Millisecond) // until they are asked again
 	}
-	return s
 }
 
 // startSentinel starts one that watches the master at the port.
-func startSentinel(t testing.TB, port string) *Server {
+func startSentinel(t testing.TB, cert *Certificate, port string) *Server {
 	t.Helper()
 	s := newServer(t)
+	s.cert = cert
 	s.conf, s.args = filepath.Join(s.dir, "sentinel.conf"), []string{"--sentinel"}
 	// A second and a half of silence: on a starved machine servers are silent for half a second without being gone.
 	conf := fmt.Sprintf(`sentinel monitor %[1]s 127.0.0.1 %[2]s %[3]d
@@ -102,12 +129,17 @@ func (s *Sentinel) ready() bool {
 			return false
 		}
 	}
-	for _, replica := range s.servers[1:] {
-		if info, err := replica.do("INFO replication", pingTimeout); err != nil || !strings.Contains(info, "master_link_status:up") {
+	masters := 0
+	for _, server := range s.servers {
+		info, err := server.do("INFO replication", pingTimeout)
+		role, _ := field(info, "role")
+		if role == "master" {
+			masters++
+		} else if err != nil || !strings.Contains(info, "master_link_status:up") {
 			return false
 		}
 	}
-	return true
+	return masters == 1
 }
 
 // masterLine is what a Sentinel says of the master; "" if it does not answer.
@@ -123,7 +155,7 @@ func masterLine(sentinel *Server) string {
 // URL is the Sentinels' redis:// URL, as go-redis' ParseFailoverURL reads it.
 func (s *Sentinel) URL() string {
 	addrs := s.Addrs()
-	return "redis://" + addrs[0] + "?addr=" + strings.Join(addrs[1:], "&addr=") + "&master_name=" + MasterName
+	return s.sentinels[0].URL() + "?addr=" + strings.Join(addrs[1:], "&addr=") + "&master_name=" + MasterName
 }
 
 // Addrs are the Sentinels' addresses.

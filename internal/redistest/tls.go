@@ -18,14 +18,27 @@ import (
 	"time"
 )
 
-// StartTLS is Start for a server that has the certificate and speaks nothing but TLS. It asks clients for none. If
-// redis-server was built without TLS the test is skipped.
+// StartTLS is Start for a server that has the certificate and speaks nothing but TLS; nil is Start itself. It asks clients for
+// none. If redis-server was built without TLS the test is skipped.
 func StartTLS(t testing.TB, cert *Certificate, args ...string) *Server {
 	t.Helper()
 	s := newServer(t)
 	s.cert, s.args = cert, args
 	s.start(t)
 	return s
+}
+
+// StartClusterTLS is StartCluster for servers that have the certificate, and speak nothing but TLS, also with each other.
+func StartClusterTLS(t testing.TB, cert *Certificate, masters, replicas int, args ...string) *Cluster {
+	t.Helper()
+	return startCluster(t, cert, masters, replicas, args...)
+}
+
+// StartSentinelTLS is StartSentinel for servers and Sentinels that have the certificate, and speak nothing but TLS, also with
+// each other.
+func StartSentinelTLS(t testing.TB, cert *Certificate) *Sentinel {
+	t.Helper()
+	return startSentinels(t, cert, itself)
 }
 
 // Present has a server that StartTLS started show another certificate to who connects from now on, until it is
@@ -83,7 +96,7 @@ func (a *Authority) Certificate(t testing.TB, lasts time.Duration) *Certificate 
 	c := &Certificate{a, filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
 	writePEM(t, c.certFile, "CERTIFICATE", a.sign(t, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "redis"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(lasts),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, // of a node, to another
 	}, key))
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {

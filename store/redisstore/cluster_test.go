@@ -3,7 +3,6 @@ package redisstore_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -121,55 +120,4 @@ func TestAMasterThatHangsHoldsUpItsOwnCallersOnly(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestASlotMovesUnderLoad moves a caller's slot while it asks: every question is answered, and none is forgotten.
-func TestASlotMovesUnderLoad(t *testing.T) {
-	t.Parallel()
-	cluster := redistest.StartCluster(t, 2, 0)
-	s := openCluster(t, cluster)
-	callers := each(t, s, 2)
-	caller := callers[cluster.Masters[0].Addr()]
-	const burst = 300_000
-	ctx, stop := context.WithCancel(t.Context())
-	var asking sync.WaitGroup
-	var asked, committed atomic.Int64
-	for range 4 {
-		asking.Go(func() {
-			for ctx.Err() == nil {
-				checks := []seawall.Check{bucket(t, caller, ratelimit.PerDay(10), burst), lease(t, caller, burst, time.Minute)}
-				res, err := s.Apply(short(t, soon), nil, checks)
-				asked.Add(1)
-				if assert.NoError(t, err) && assert.True(t, res[0].Committed) {
-					committed.Add(1)
-					release(t, s, leaseOf(checks[1]))
-				}
-			}
-		})
-	}
-	clients := map[*redistest.Server]*redis.Client{}
-	for _, m := range cluster.Masters {
-		clients[m] = m.Client(t)
-	}
-	name := "test:{" + seawall.NewKey(caller).String() + "}:"
-	enough := func(more int64) {
-		before := committed.Load()
-		require.Eventually(t, func() bool { return committed.Load() >= before+more }, soon, tick)
-	}
-	enough(100)
-	cluster.Move(t, name, cluster.Masters[1])
-	enough(100)
-	stop()
-	asking.Wait()
-	assert.Equal(t, asked.Load(), committed.Load())
-	res := apply(t, s, bucket(t, caller, ratelimit.PerDay(10), burst))
-	assert.Equal(t, burst-committed.Load()-1, res[0].Remaining, "of %d", asked.Load())
-	require.EventuallyWithT(t, func(t *assert.CollectT) {
-		assert.Zero(t, s.Held())
-		for _, m := range cluster.Masters {
-			keys, err := clients[m].Keys(context.Background(), name+"concurrency*").Result()
-			assert.NoError(t, err)
-			assert.Empty(t, keys, "leases left")
-		}
-	}, soon, tick)
 }

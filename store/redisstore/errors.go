@@ -47,7 +47,7 @@ func replyReason(text string) string {
 		return "readonly"
 	case "OOM":
 		return "oom"
-	case "NOAUTH", "WRONGPASS", "NOPERM":
+	case "NOAUTH", "WRONGPASS", "NOPERM", "UNREADABLE":
 		return "auth"
 	case "LOADING":
 		return "loading"
@@ -73,6 +73,9 @@ func replyReason(text string) string {
 }
 
 func classify(err error) error {
+	if call, ok := errors.AsType[*callError](err); ok {
+		return call
+	}
 	var reply redis.Error
 	var network net.Error
 	reason := "error"

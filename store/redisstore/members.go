@@ -38,7 +38,7 @@ type members struct {
 }
 
 func (m *members) init() {
-	m.script = redis.NewScript(membersLua)
+	m.script = redis.NewScript(rightsLua + membersLua)
 	m.every, m.ttl = beatEvery, memberTTL
 	m.joined = make(chan struct{}, 1)
 	m.fleet.Instances = 1
@@ -112,6 +112,7 @@ func (s *Store) beat() error {
 		}
 	}
 	fleet, known, err := s.announceToMaster(ctx, workers, seen)
+	s.learnRights(err)
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (s *Store) announce(ctx context.Context, workers, used, seen int64, here bo
 	if reply[0] == 0 && here {
 		return seawall.Fleet{}, false, &callError{reason: "timeout", err: errors.New("the heartbeat ran too late"), unsent: true}
 	}
-	s.adopt(secret)
+	s.secret.adopt(secret)
 	return seawall.Fleet{Instances: reply[0], Index: reply[4], Capacity: reply[1], Used: reply[2]}, reply[3] == 1, nil
 }
 

@@ -15,8 +15,7 @@
 --          announcement may run, in µs of Redis' clock, and the capacity that the instance knows, which stands in for one
 --          that Redis has lost; 0 is none. Then the instance's secret.
 -- reply    instances, capacity, slots held, of all that are alive; 1 if this instance was among them already; how
---          many of the others come before it; Redis' time in seconds and microseconds; the secret, empty if it may not
---          be read. No instances if an announcement runs too late; then nothing has changed.
+--          many of the others come before it; Redis' time in seconds and microseconds; the secret. No instances if an announcement runs too late; then nothing has changed.
 local time = redis.call('TIME')
 local ms = time[1] * 1e3 + math.floor(time[2] / 1e3)
 local id, ttl, here = ARGV[1], tonumber(ARGV[4]), ARGV[5] == '1'
@@ -85,10 +84,6 @@ else
 end
 
 local secret = redis.pcall('GET', KEYS[4])
-if type(secret) == 'table' and not string.find(secret.err, 'WRONGTYPE', 1, true) then
-  secret = '' -- a user who may not read it
-else
-  if type(secret) ~= 'string' or #secret ~= 64 or string.find(secret, '[^0-9a-f]') then secret = ARGV[8] end
-  if here then redis.call('SET', KEYS[4], secret, 'PX', 30 * 86400e3) end
-end
+if type(secret) ~= 'string' or #secret ~= 64 or string.find(secret, '[^0-9a-f]') then secret = ARGV[8] end
+if here then redis.call('SET', KEYS[4], secret, 'PX', 30 * 86400e3) end
 return {instances, capacity, held, known, before, tonumber(time[1]), tonumber(time[2]), secret}

@@ -1,11 +1,8 @@
 package redisstore_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
-	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -97,28 +94,4 @@ func TestUntilRedisIsReachedASecretIsTemporary(t *testing.T) {
 	assert.Equal(t, before, secretOf(s))
 	server.Cont()
 	assert.Equal(t, stored, agree(t, c, s))
-}
-
-// TestAUserWhoMayNotReadTheSecretIsTold is about instances that would otherwise never agree on one.
-func TestAUserWhoMayNotReadTheSecretIsTold(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	admin := connect(t, server)
-	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-get").Err())
-	options, err := redisstore.Options(server.URL())
-	require.NoError(t, err)
-	options.Username, options.Password = "app", "pw"
-	c := redis.NewClient(options)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	var log bytes.Buffer
-	s, err := redisstore.NewTuned(redisstore.Config{Client: c, Namespace: "test", Logger: slog.New(slog.NewTextHandler(&log, nil))}, beat, memberTTL)
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return admin.HLen(context.Background(), membersKey).Val() == 1 }, soon, time.Millisecond)
-	mine := s.Secret()
-	require.Eventually(t, func() bool { return s.Fleet().Announced }, soon, time.Millisecond, "it is of the fleet all the same")
-	time.Sleep(3 * beat) // further heartbeats
-	assert.Equal(t, mine, s.Secret())
-	assert.Zero(t, admin.Exists(t.Context(), secretKey).Val())
-	require.NoError(t, s.Close(short(t, soon)))
-	assert.Equal(t, 1, strings.Count(log.String(), "may not read the fleet's secret"), log.String())
 }

@@ -124,6 +124,29 @@ func TestAFailoverIsFollowed(t *testing.T) {
 	}
 }
 
+func TestAFailoverIsFollowedOverTLS(t *testing.T) {
+	t.Parallel()
+	authority := redistest.NewAuthority(t)
+	sentinel := redistest.StartSentinelTLS(t, authority.Certificate(t, time.Hour))
+	o, err := redisstore.SentinelOptions(sentinel.URL())
+	require.NoError(t, err)
+	o.TLSConfig.RootCAs = authority.Roots()
+	c := redis.NewFailoverClient(o)
+	t.Cleanup(func() { assert.NoError(t, c.Close()) })
+	s := openOn(t, c)
+	check := bucket(t, "a", ratelimit.PerDay(1), 10)
+	require.EqualValues(t, 9, apply(t, s, check)[0].Remaining)
+	old := sentinel.Master(t)
+	require.NoError(t, old.Client(t).Wait(t.Context(), 2, soon).Err())
+	old.Kill()
+	sentinel.NextMaster(t, old)
+	require.EventuallyWithT(t, func(every *assert.CollectT) {
+		results, err := s.Apply(short(t, soon), nil, []seawall.Check{check})
+		require.NoError(every, err)
+		require.EqualValues(every, 8, results[0].Remaining)
+	}, soon, 10*time.Millisecond)
+}
+
 func TestSentinelsAbsentAtFirst(t *testing.T) {
 	t.Parallel()
 	sentinel := redistest.StartSentinel(t)

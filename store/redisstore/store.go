@@ -49,6 +49,8 @@ type instance struct {
 	lastID    atomic.Uint64
 	members   members
 	secret    secret
+
+	unreadable atomic.Pointer[callError] // what the user may not read, as the last heartbeat found
 }
 
 // Store keeps all state on Redis. It is safe for concurrent use.
@@ -185,6 +187,9 @@ func (s *Store) String() string { return "redis" }
 func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {
 	if len(checks) == 0 {
 		return dst, nil
+	}
+	if err := s.readable(); err != nil {
+		return dst, err
 	}
 	began := s.now()
 	holds := s.hold(checks)
