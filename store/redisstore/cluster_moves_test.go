@@ -40,7 +40,7 @@ func TestSlotsMoveUnderLoad(t *testing.T) {
 	for range 4 {
 		busy.Go(func() {
 			for ctx.Err() == nil {
-				i := rand.IntN(len(callers)) //nolint:gosec // no secret
+				i := rand.IntN(len(callers))
 				checks := []seawall.Check{bucket(t, callers[i], ratelimit.PerDay(10), burst), lease(t, callers[i], burst, time.Minute)}
 				res, err := s.Apply(short(t, soon), nil, checks)
 				if assert.NoError(t, err, callers[i]) && assert.True(t, res[0].Committed) {
@@ -62,7 +62,7 @@ func TestSlotsMoveUnderLoad(t *testing.T) {
 	for range rounds {
 		for _, caller := range callers {
 			name := "test:{" + seawall.NewKey(caller).String() + "}:"
-			cluster.Move(t, name, cluster.Masters[rand.IntN(3)]) //nolint:gosec // no secret
+			cluster.Move(t, name, cluster.Masters[rand.IntN(3)])
 		}
 	}
 	stop()
@@ -142,7 +142,7 @@ func TestAClusterOverTLS(t *testing.T) {
 		defer client.Close()
 		s, err := redisstore.NewCluster(redisstore.Config{Client: client, Namespace: "test", Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
-		defer s.Close(short(t, soon)) //nolint:errcheck // it cannot leave
+		defer s.Close(short(t, soon)) // which fails: it cannot leave
 		_, err = s.Apply(short(t, soon), nil, []seawall.Check{bucket(t, "a", ratelimit.PerDay(1), 10)})
 		assert.Equal(t, "tls", seawall.Reason(err), "%v", err)
 	})
