@@ -108,13 +108,13 @@ func (b *breaker) renew() {
 var errNeither = errors.New("neither good nor bad")
 
 // saysNothing tells whether an error says nothing about the store's health: the fault is a rule's, or in the data
-// of one key, or the caller gave up.
+// of one key, or of where that is, or the caller gave up.
 func saysNothing(err error) bool {
 	if err == nil {
 		return false
 	}
 	reason := seawall.Reason(err)
-	return errors.Is(err, errNeither) || reason == "script" || reason == "panic" || errors.Is(err, context.Canceled)
+	return errors.Is(err, errNeither) || reason == "script" || reason == "panic" || reason == "moved" || errors.Is(err, context.Canceled)
 }
 
 // allowed is a call that may be made.

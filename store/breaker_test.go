@@ -74,12 +74,13 @@ func TestWhatSaysNothingOfTheStoreDoesNotOpenABreaker(t *testing.T) {
 		for range 10 {
 			fail(b, 100, because("script"))
 			fail(b, 100, because("panic"))
+			fail(b, 100, because("moved"))
 			fail(b, 100, &panicError{"bug"})
 			fail(b, 100, context.Canceled)
 			time.Sleep(time.Second)
 		}
 		assert.False(t, b.isOpen())
-		for _, reason := range []string{"timeout", "refused", "tls", "readonly", "oom", "auth", "loading", "busy", "moved", "error"} {
+		for _, reason := range []string{"timeout", "refused", "tls", "readonly", "oom", "auth", "loading", "busy", "error"} {
 			b := newBreaker(seawall.DefaultWait, func() {})
 			fail(b, failuresInRow, because(reason))
 			time.Sleep(failing)

@@ -113,6 +113,14 @@ func (f *Failover) start() {
 	f.probing.Go(f.probes)
 }
 
+// where names the shared store in logs: of a shard also which it is.
+func (f *Failover) where() string {
+	if s, ok := f.shared.(interface{ Where() string }); ok {
+		return s.Where()
+	}
+	return f.String()
+}
+
 // String is the shared store's name.
 func (f *Failover) String() string {
 	if s, ok := f.shared.(fmt.Stringer); ok {

@@ -72,14 +72,14 @@ func (f *Failover) probeUntilWell() {
 		}
 	}
 	if quick || patient {
-		f.log.Info("seawall: the shared store is asked again", "store", f.String(), "after", time.Since(began).Round(time.Millisecond))
+		f.log.Info("seawall: the shared store is asked again", "store", f.where(), "after", time.Since(began).Round(time.Millisecond))
 	}
 }
 
 func (f *Failover) say(what string, b *breaker) {
 	why := b.why.Load()
 	f.log.Warn("seawall: the shared store is given up: "+what+"; it is probed twice a second",
-		"store", f.String(), "reason", seawall.Reason(why), "error", why.cause)
+		"store", f.where(), "reason", seawall.Reason(why), "error", why.cause)
 }
 
 // errSlow is what a probe says of a store that answers too late for some.

@@ -6,8 +6,8 @@ import (
 	"github.com/seawall-go/seawall"
 )
 
-// shards are the shared store's, each with a Failover of its own, which gives it up and probes it. They are never forgotten:
-// there are as many as there were places.
+// shards are the shared store's, each with a Failover of its own, which gives it up and probes it. Those that have ended are
+// forgotten when a new one comes.
 type shards struct {
 	sharded  seawall.Sharded // nil: there are none
 	instance *instance
@@ -29,6 +29,7 @@ func (s *shards) of(key seawall.Key) seawall.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f = s.known[shard]; f == nil {
+		s.forgetEnded()
 		f = &Failover{instance: s.instance, shared: shard}
 		f.start()
 		if s.stopped {
@@ -40,6 +41,16 @@ func (s *shards) of(key seawall.Key) seawall.Store {
 		s.known[shard] = f
 	}
 	return f
+}
+
+// forgetEnded forgets the shards that say that they have ended. mu is held.
+func (s *shards) forgetEnded() {
+	for shard, f := range s.known {
+		if e, ok := shard.(interface{ Ended() bool }); ok && e.Ended() && !s.stopped {
+			close(f.stop)
+			delete(s.known, shard)
+		}
+	}
 }
 
 // open tells whether one of them is given up.

@@ -21,7 +21,7 @@ func (s *sampler) take(now time.Duration) (keptBack int64, ok bool) {
 	return s.keptBack.Swap(0), true
 }
 
-// maxSamplers is how many messages have a sampler of their own; there are few.
+// maxSamplers is how many messages, each with a reason, have a sampler of their own; there are few.
 const maxSamplers = 32
 
 // samplers are one for each message, so that what fails all the time does not hide what fails once.

@@ -254,9 +254,10 @@ func (t *Telemetry) Failed(what string, err error) {
 	t.logSampled("seawall: "+what+" failed", err)
 }
 
-// logSampled logs each message at most once a second, with how many it kept back.
+// logSampled logs each message with each reason at most once a second, with how many it kept back.
 func (t *Telemetry) logSampled(msg string, err error) {
-	if keptBack, ok := t.failures.of(msg).take(time.Since(t.started)); ok {
-		t.log.Warn(msg, "reason", seawall.Reason(err), "error", err, "kept_back", keptBack)
+	reason := seawall.Reason(err)
+	if keptBack, ok := t.failures.of(msg + ": " + reason).take(time.Since(t.started)); ok {
+		t.log.Warn(msg, "reason", reason, "error", err, "kept_back", keptBack)
 	}
 }

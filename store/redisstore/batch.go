@@ -100,7 +100,7 @@ func (s *Store) together(c *batchCall, env seawall.Env) {
 	}
 }
 
-// runBatch runs a section of the leases' rules for all of them, and returns how many of them Redis had lost.
+// runBatch runs a section of the leases' rules for all of them, and returns how many of them Redis had lost. An error is of all.
 func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.Lease) (lost int64, err error) {
 	defer caught(&err)
 	calls, err := s.batchCalls(section, leases)
@@ -170,16 +170,20 @@ func (s *Store) ranLate(sent time.Time, reply []any) error {
 // instance finds free what its predecessors here have given back.
 type ride struct {
 	batch []release
+	calls []*batchCall
 	cmds  []*redis.Cmd
 }
 
 // board makes commands of the queued releases, unless they are few: then the requests are few too, no cap is
-// near, and they had better wait for company. None goes while leases are renewed, which must not be overtaken.
+// near, and they had better wait for company. None goes while leases are renewed, which must not be overtaken, and none
+// to another master of a cluster.
 func (s *Store) board(ctx context.Context) *ride {
 	if !s.releases.many() || s.fit() != nil || !s.renewals.TryRLock() {
 		return nil
 	}
-	r := &ride{batch: s.releases.take()}
+	own, others := s.sorted(s.releases.take())
+	s.releases.putBack(others)
+	r := &ride{batch: own}
 	defer func() {
 		if p := recover(); p != nil { // in a rule
 			s.alight(r)
@@ -194,6 +198,7 @@ func (s *Store) board(ctx context.Context) *ride {
 	for _, c := range calls {
 		r.cmds = append(r.cmds, c.command(ctx))
 	}
+	r.calls = calls
 	return r
 }
 
@@ -204,18 +209,11 @@ func (s *Store) alight(r *ride) {
 		return
 	}
 	s.renewals.RUnlock()
-	out := len(r.cmds) > 0
-	for _, c := range r.cmds {
-		out = out && c.Err() == nil && c.Val() != nil
-	}
 	switch {
-	case out:
-		s.learnRefusal(nil)
-		for i := range r.batch {
-			r.batch[i].over()
-		}
-	case len(r.batch) > 0:
+	case len(r.calls) == 0:
 		s.releases.putBack(r.batch)
+	case s.settleReleases(r.batch, r.calls, r.cmds) == nil:
+		s.learnRefusal(nil)
 	}
 }
 

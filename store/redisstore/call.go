@@ -41,9 +41,9 @@ func (c *call) forget() {
 	idleCalls.Put(c)
 }
 
-// askMoved is how long a call waits whose keys are moving from one master of a cluster to another, and mostMoved how often, whoever
-// waits for it.
-const askMoved, mostMoved = 500 * time.Microsecond, 1000
+// askMoved is how long a call waits at first whose keys are moving from one master of a cluster to another, twice as long each time
+// up to askMovedSlowly, and mostMoved how often, whoever waits for it.
+const askMoved, askMovedSlowly, mostMoved = 500 * time.Microsecond, 16 * time.Millisecond, 64
 
 // asks is how often a script is asked that turns down the time that it was asked for.
 const asks = 3
@@ -77,11 +77,13 @@ func (s *Store) ask(ctx context.Context, env seawall.Env, checks []seawall.Check
 
 // askWhereItIs is askOnce, and again as long as the keys are on their way from one master of a cluster to another.
 func (s *Store) askWhereItIs(ctx context.Context, env seawall.Env, deadline int64, checks []seawall.Check) (answer, error) {
+	wait := askMoved
 	for tries := 0; ; tries++ {
 		a, err := s.askOnce(ctx, env, deadline, checks)
-		if s.cluster == nil || !moving(err) || tries == mostMoved || !pause(ctx, askMoved) {
+		if s.cluster == nil || !moving(err) || tries == mostMoved || !pause(ctx, wait) {
 			return a, err
 		}
+		wait = min(2*wait, askMovedSlowly)
 	}
 }
 

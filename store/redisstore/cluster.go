@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strconv"
 	"sync"
 	"time"
 
@@ -25,6 +27,9 @@ type Cluster struct {
 	client *redis.ClusterClient
 	head   *Store          // announces the instance; it has no workers
 	done   context.Context // with which nothing is waited for
+
+	idle int            // how many heartbeats a lane may be of no use until it ends
+	ends sync.WaitGroup // of those
 
 	mu    sync.RWMutex
 	lanes map[string]*Store // by the address of the master, "" as long as none is known
@@ -62,7 +67,7 @@ func newCluster(cfg Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{instance: i, client: client, lanes: map[string]*Store{}}
+	c := &Cluster{instance: i, client: client, idle: idleBeats, lanes: map[string]*Store{}}
 	var cancel context.CancelFunc
 	c.done, cancel = context.WithCancel(context.Background())
 	cancel()
@@ -71,14 +76,14 @@ func newCluster(cfg Config) (*Cluster, error) {
 
 func (c *Cluster) start() {
 	c.head = c.lane()
-	c.head.fleetHeld = c.fleetHeld
+	c.head.fleetHeld, c.head.beaten = c.fleetHeld, c.endIdle
 	c.head.announceItself()
 }
 
 // lane returns a store of the cluster's, which does nothing yet.
 func (c *Cluster) lane() *Store {
 	s := newOn(c.instance, c.client, c.client.Options().ReadTimeout)
-	s.cluster = c.client
+	s.cluster, s.home, s.lanes, s.masterOf = c.client, c.laneOf, c.all, c.masterOf
 	if c.stepped {
 		s.clock.sample.Store(&sample{})
 		s.renewing = time.Hour
@@ -98,14 +103,12 @@ func (c *Cluster) Apply(ctx context.Context, dst []seawall.Result, checks []seaw
 func (c *Cluster) Shard(key seawall.Key) seawall.Shard { return c.laneOf(key) }
 
 func (c *Cluster) laneOf(key seawall.Key) *Store {
-	addr := ""
-	if node, err := c.client.MasterForKey(c.done, c.tagged(key)); err == nil {
-		addr = node.Options().Addr
-	}
+	addr := c.masterOf(c.tagged(key))
 	c.mu.RLock()
 	s := c.lanes[addr]
 	c.mu.RUnlock()
 	if s != nil {
+		s.use()
 		return s
 	}
 	c.mu.Lock()
@@ -113,6 +116,7 @@ func (c *Cluster) laneOf(key seawall.Key) *Store {
 	if s = c.lanes[addr]; s == nil {
 		s = c.lane()
 		s.addr = addr
+		s.use()
 		t := c.tagged(key)
 		s.at.Store(&t)
 		if !c.ended {
@@ -121,6 +125,16 @@ func (c *Cluster) laneOf(key seawall.Key) *Store {
 		c.lanes[addr] = s
 	}
 	return s
+}
+
+// masterOf returns the address of the master that has a tag, as far as it is known; "" if none is. Of a slot that is nobody's it is
+// any master's.
+func (c *Cluster) masterOf(tag string) string {
+	node, err := c.client.MasterForKey(c.done, tag)
+	if err != nil {
+		return ""
+	}
+	return node.Options().Addr
 }
 
 // all returns all lanes.
@@ -134,27 +148,17 @@ func (c *Cluster) all() []*Store {
 	return all
 }
 
-// holder returns the lane that took a lease, which slots that have moved since do not change.
-func (c *Cluster) holder(l *seawall.Lease) *Store {
-	now := c.laneOf(l.Key)
-	if now.ledger.holds(l.ID) {
-		return now
-	}
-	for _, s := range c.all() {
-		if s.ledger.holds(l.ID) {
-			return s
-		}
-	}
-	return now
-}
-
 // Release implements seawall.Store.
 func (c *Cluster) Release(ctx context.Context, leases ...seawall.Lease) error {
-	var errs []error
+	var w waits
+	c.moves.RLock()
 	for i := range leases {
-		errs = append(errs, c.holder(&leases[i]).Release(ctx, leases[i]))
+		if holder := c.laneOf(leases[i].Key).holderOf(leases[i].ID); holder != nil {
+			holder.giveUp(&w, &leases[i])
+		}
 	}
-	return errors.Join(errs...)
+	c.moves.RUnlock()
+	return w.wait(ctx)
 }
 
 // Claim implements seawall.Claimer.
@@ -215,6 +219,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 		closing.Go(func() { errs[i] = s.Close(ctx) })
 	}
 	closing.Wait()
+	c.ends.Wait()
 	return errors.Join(errs...)
 }
 
@@ -224,13 +229,18 @@ type once struct{ *redis.IntSliceCmd }
 // NoRetry implements redis.Cmder.
 func (once) NoRetry() bool { return true }
 
-// missed is told of a key that could not be asked about: the next probe tries it out.
-func (s *Store) missed(key string) {
-	if s.cluster != nil {
-		t := tagOf(key)
-		s.at.Store(&t)
-		s.lookAnew()
+// missed is told of a key that could not be asked about, and why. It says so if the fault is not this lane's master's.
+func (s *Store) missed(key string, err error) error {
+	if s.cluster == nil {
+		return err
 	}
+	t := tagOf(key)
+	s.at.Store(&t)
+	s.lookAnew()
+	if call, ok := errors.AsType[*callError](err); ok && s.elsewhere(err) {
+		return &callError{reason: "moved", err: call.err, unsent: true}
+	}
+	return err
 }
 
 // lookAnew has the client find out where the masters are, or it would go to one that is gone for a minute. It asks a few times a
@@ -241,10 +251,19 @@ func (s *Store) lookAnew() {
 	}
 }
 
-// probed is the key that a probe is about.
+// mostProbed is how many tags are tried to find one whose slot is the lane's. Of a thousand masters each has one.
+const mostProbed = 1 << 14
+
+// probed is the key that a probe is about: of a lane one that its own master has, or else one that was asked about there. A slot
+// that is nobody's says nothing of the master.
 func (s *Store) probed() string {
-	if t := s.at.Load(); t != nil {
-		return s.namespace + ":" + *t + ":probe"
+	if s.cluster == nil || s.addr == "" {
+		return s.fleetName("probe")
 	}
-	return s.fleetName("probe")
+	for first, i := rand.IntN(mostProbed), 0; i < mostProbed; i++ { //nolint:gosec // no secret; another one each time
+		if tag := "{" + strconv.Itoa(first+i) + "}"; s.masterOf(tag) == s.addr {
+			return s.namespace + ":" + tag + ":probe"
+		}
+	}
+	return s.namespace + ":" + *s.at.Load() + ":probe"
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,9 +25,12 @@ type guarded struct {
 
 func openGuarded(t *testing.T, cluster *redistest.Cluster) *guarded {
 	t.Helper()
-	shared, err := redisstore.NewCluster(redisstore.Config{
-		Client: clusterClient(t, cluster), Namespace: "test", Logger: slog.New(slog.DiscardHandler),
-	})
+	return guard(t, cluster, clusterClient(t, cluster))
+}
+
+func guard(t *testing.T, cluster *redistest.Cluster, client *redis.ClusterClient) *guarded {
+	t.Helper()
+	shared, err := redisstore.NewCluster(redisstore.Config{Client: client, Namespace: "test", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	failover, err := store.NewFailover(store.FailoverConfig{
 		Shared: shared, Local: memstore.New(memstore.Config{}), Logger: slog.New(slog.DiscardHandler),

@@ -47,13 +47,18 @@ func replyReason(text string) string {
 		return "readonly"
 	case "OOM":
 		return "oom"
-	case "NOAUTH", "WRONGPASS", "NOPERM", "UNREADABLE":
+	case "NOAUTH", "WRONGPASS", "NOPERM", "FORBIDDEN":
 		return "auth"
 	case "LOADING":
 		return "loading"
+	case "CLUSTERDOWN":
+		if strings.Contains(text, "cluster is down") {
+			return "loading"
+		}
+		return "moved" // the slot is nobody's
 	case "BUSY":
 		return "busy"
-	case "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "CROSSSLOT":
+	case "MOVED", "ASK", "TRYAGAIN", "CROSSSLOT":
 		return "moved"
 	}
 	switch {
@@ -80,6 +85,11 @@ func classify(err error) error {
 	var network net.Error
 	reason := "error"
 	switch {
+	case strings.Contains(err.Error(), "all sentinels specified") && errors.Is(err, redis.Nil):
+		err = fmt.Errorf("the Sentinels know no master of that name: want the URL's master_name to be as in their configuration: %w", err)
+	case errors.Is(err, redis.Nil): // which none of the scripts says
+		err = fmt.Errorf("the cluster does not say where its nodes are: want cluster-preferred-endpoint-type ip, or hostname with "+
+			"cluster-announce-hostname: %w", err)
 	case errors.As(err, &reply):
 		reason = replyReason(reply.Error())
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, context.DeadlineExceeded),
@@ -147,8 +157,5 @@ func forbiddenInScript(text string) bool {
 	return strings.Contains(text, "executing the script can't") || strings.Contains(text, "ACL failure in script")
 }
 
-// moving tells whether a call failed since its keys are being moved, or nobody has them for the moment. Nothing was done.
-func moving(err error) bool {
-	call, ok := errors.AsType[*callError](err)
-	return ok && call.reason == "moved"
-}
+// moving tells whether a call failed since its keys are on their way from one master to another. Nothing was done.
+func moving(err error) bool { return misplaced(err) && !redis.HasErrorPrefix(err, "CLUSTERDOWN") }

@@ -36,6 +36,20 @@ func NewSteppedCluster(cfg Config, clock func() time.Time) (*Cluster, error) {
 	return c, nil
 }
 
+// NewForgetfulCluster returns a Cluster that beats so often, and ends a lane after one beat without use.
+func NewForgetfulCluster(cfg Config, every time.Duration) (*Cluster, error) {
+	c, err := newCluster(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c.idle, c.members.every = 1, every
+	c.start()
+	return c, nil
+}
+
+// Lanes returns how many masters have a lane.
+func (c *Cluster) Lanes() int { return len(c.all()) }
+
 // Renew renews the leases that are due.
 func (s *Store) Renew() { s.renew() }
 
@@ -43,6 +57,9 @@ func (s *Store) Renew() { s.renew() }
 func (c *Cluster) Renew() {
 	for _, s := range c.all() {
 		s.renew()
+	}
+	for _, s := range c.all() { // what has come from another lane
+		s.claim()
 	}
 }
 

@@ -86,6 +86,9 @@ func (s *Store) heartbeats() {
 			s.log.Info("seawall: this instance has announced itself to Redis again", "instances", s.Fleet().Instances)
 		}
 		failing = err != nil
+		if s.beaten != nil {
+			s.beaten()
+		}
 		select {
 		case <-tick.C:
 		case <-s.members.joined:

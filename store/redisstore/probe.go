@@ -34,7 +34,7 @@ func (s *Store) Probe(ctx context.Context) (err error) {
 	}
 	s.heard(sent, nanos(reply))
 	s.releases.answered()
-	return errors.Join(s.readable(), s.fit())
+	return errors.Join(s.allowed(), s.fit())
 }
 
 // Claim implements seawall.Claimer.

@@ -2,13 +2,10 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/seawall-go/seawall"
 )
@@ -37,6 +34,7 @@ const (
 type releases struct {
 	mu     sync.Mutex
 	queue  []release
+	stuck  []release // their slot is nobody's for now, or on its way to another master
 	claims map[uint64]claim
 	urgent bool
 	wake   chan struct{}
@@ -49,8 +47,9 @@ type releases struct {
 // that was sent before a freeze runs at the thaw, and its lease lives from then on. done, if not nil, is closed
 // when Redis has confirmed it, or when it is left to expire.
 type release struct {
-	lease seawall.Lease
-	done  chan struct{}
+	lease  seawall.Lease
+	done   chan struct{}
+	handed bool // by another lane of a cluster, and not sent yet
 }
 
 // claim is a lease to take, because its request holds it whether or not Redis knows.
@@ -85,7 +84,7 @@ func (r *releases) add(l seawall.Lease, done chan struct{}) {
 		r.queue[0].over()
 		r.queue = r.queue[1:]
 	}
-	r.queue = append(r.queue, release{l, done})
+	r.queue = append(r.queue, release{lease: l, done: done})
 	r.urgent = r.urgent || done != nil
 	r.signal()
 }
@@ -165,6 +164,13 @@ func (r *releases) ready() (waiting, now bool) {
 	return len(r.queue)+len(r.claims) > 0, r.urgent || len(r.queue) >= full || len(r.claims) > 0
 }
 
+// queued tells whether there are releases that can be sent.
+func (r *releases) queued() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.queue) > 0
+}
+
 // many tells whether the releases are worth a call of their own.
 func (r *releases) many() bool {
 	r.mu.Lock()
@@ -184,8 +190,11 @@ func (r *releases) take() []release {
 	return batch
 }
 
-// putBack queues a batch that failed ahead of the rest.
+// putBack queues what failed ahead of the rest.
 func (r *releases) putBack(batch []release) {
+	if len(batch) == 0 {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queue = append(batch, r.queue...)
@@ -193,24 +202,68 @@ func (r *releases) putBack(batch []release) {
 	r.signal()
 }
 
+// queueAgain queues a release that was queued elsewhere.
+func (r *releases) queueAgain(again release) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = append(r.queue, again)
+	r.signal()
+}
+
+// setAside keeps what cannot go out for a fault of its own slot out of the others' way.
+func (r *releases) setAside(batch []release) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stuck = append(r.stuck, batch...)
+}
+
+// retry queues again what was set aside.
+func (r *releases) retry() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.stuck) > 0 {
+		r.queue = append(r.queue, r.stuck...)
+		r.stuck = nil
+		r.signal()
+	}
+}
+
 // Release implements seawall.Store.
 func (s *Store) Release(ctx context.Context, leases ...seawall.Lease) error {
-	var waiting [8]chan struct{}
-	n := 0
-	for _, l := range leases {
-		taken, held := s.ledger.remove(l.ID)
-		if !held || s.releases.unclaim(l.ID) {
-			continue
-		}
-		var done chan struct{}
-		if l.Last && n < len(waiting) {
-			done = make(chan struct{})
-			waiting[n] = done
-			n++
-		}
-		s.releases.add(taken, done)
+	var w waits
+	for i := range leases {
+		s.giveUp(&w, &leases[i])
 	}
-	for _, done := range waiting[:n] {
+	return w.wait(ctx)
+}
+
+// giveUp queues a lease that is held to be given back, and has w wait if it was the caller's last.
+func (s *Store) giveUp(w *waits, l *seawall.Lease) {
+	taken, held := s.ledger.remove(l.ID)
+	if held && !s.releases.unclaim(l.ID) {
+		s.releases.add(taken, w.next(l.Last))
+	}
+}
+
+// waits are for releases to be confirmed.
+type waits struct {
+	done [8]chan struct{}
+	n    int
+}
+
+// next returns what to close when another release is confirmed, nil if it is not waited for.
+func (w *waits) next(last bool) chan struct{} {
+	if !last || w.n == len(w.done) {
+		return nil
+	}
+	done := make(chan struct{})
+	w.done[w.n] = done
+	w.n++
+	return done
+}
+
+func (w *waits) wait(ctx context.Context) error {
+	for _, done := range w.done[:w.n] {
 		select {
 		case <-done:
 		case <-ctx.Done():
@@ -218,123 +271,4 @@ func (s *Store) Release(ctx context.Context, leases ...seawall.Lease) error {
 		}
 	}
 	return nil
-}
-
-// releaseLoop empties the queue and renews what is held, until the store is closed and the queue is empty or
-// Redis does not answer.
-func (s *Store) releaseLoop() {
-	renew := time.NewTicker(s.renewing)
-	defer renew.Stop()
-	wait := backoff
-	for {
-		select {
-		case <-s.releases.wake:
-			s.company()
-			claimed := s.claim()
-			sent, more := s.flush(context.Background())
-			if more {
-				s.releases.signal() // one batch a turn, or steady releases would leave no turn to renewals
-			}
-			if sent && claimed {
-				wait = backoff
-			} else {
-				if s.closing(wait) {
-					return
-				}
-				wait = min(2*wait, maxBackoff)
-			}
-		case <-renew.C:
-			s.renew()
-		case <-s.stop:
-			s.drain(context.Background())
-			return
-		}
-	}
-}
-
-// company waits until a batch is worth sending.
-func (s *Store) company() {
-	timer := time.NewTimer(linger)
-	defer timer.Stop()
-	for {
-		if waiting, now := s.releases.ready(); !waiting || now {
-			return
-		}
-		select {
-		case <-timer.C:
-			return
-		case <-s.stop:
-			return
-		case <-s.releases.wake:
-		}
-	}
-}
-
-// closing waits, at most until Redis answers a probe, and tells whether the store is being closed.
-func (s *Store) closing(wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return false
-	case <-s.releases.resume:
-		return false
-	case <-s.stop:
-		return true
-	}
-}
-
-// flush sends one batch of what is queued, and tells whether it went out and whether more is left.
-func (s *Store) flush(ctx context.Context) (sent, more bool) {
-	batch := s.releases.take()
-	if len(batch) == 0 {
-		return true, false
-	}
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
-	defer cancel()
-	_, err := s.runBatch(ctx, releasing, leasesOf(batch))
-	s.learnRefusal(err)
-	if err != nil {
-		s.releases.putBack(batch)
-		return false, true
-	}
-	for i := range batch {
-		batch[i].over()
-	}
-	more, _ = s.releases.ready()
-	return true, more
-}
-
-// learnRefusal remembers that Redis answered a release with an error. As long as it does, slots are better not taken: they
-// would not come back before their TTL, and fill up.
-func (s *Store) learnRefusal(err error) {
-	var reply redis.Error
-	var call *callError
-	if err == nil {
-		if s.releases.refused.Swap(nil) != nil {
-			s.log.Info("seawall: slots can be given back again")
-		}
-		return
-	}
-	if s.cluster != nil && moving(err) {
-		return
-	}
-	if errors.As(err, &reply) && errors.As(err, &call) && s.releases.refused.Swap(call) == nil {
-		s.log.Warn("seawall: slots cannot be given back; none are taken on Redis until they can", "error", err)
-	}
-}
-
-// fit returns why no slots are to be taken now.
-func (s *Store) fit() error {
-	if refused := s.releases.refused.Load(); refused != nil {
-		return &callError{reason: refused.reason, err: fmt.Errorf("slots cannot be given back: %w", refused.err), unsent: true}
-	}
-	return nil
-}
-
-// drain sends all that is queued, unless Redis does not take it.
-func (s *Store) drain(ctx context.Context) {
-	for sent, more := true, true; sent && more; {
-		sent, more = s.flush(ctx)
-	}
 }

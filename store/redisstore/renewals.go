@@ -10,6 +10,7 @@ import (
 // claim takes the claimed leases that are still held, and tells whether all went out.
 func (s *Store) claim() bool {
 	before, others := s.releases.takeClaims()
+	before, others = s.moveAway(before, granted), s.moveAway(others, asked)
 	_, rest, err := s.renewAll(others)
 	if err != nil {
 		s.releases.claim(asked, rest...)
@@ -23,7 +24,7 @@ func (s *Store) claim() bool {
 // it does: a third of their TTL later may be too late.
 func (s *Store) renew() {
 	due := slices.DeleteFunc(s.ledger.due(s.now()), func(l seawall.Lease) bool { return s.releases.claimed(l.ID) })
-	if err := s.renewGranted(due); err != nil {
+	if err := s.renewGranted(s.moveAway(due, granted)); err != nil {
 		s.log.Warn("seawall: leases could not be renewed; they are claimed as soon as Redis answers", "error", err)
 	}
 }

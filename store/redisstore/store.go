@@ -49,8 +49,9 @@ type instance struct {
 	lastID    atomic.Uint64
 	members   members
 	secret    secret
+	moves     sync.RWMutex // held while a lease goes from a lane of a cluster to another
 
-	unreadable atomic.Pointer[callError] // what the user may not read, as the last heartbeat found
+	forbidden atomic.Pointer[callError] // what the user may not do, as the last heartbeat found
 }
 
 // Store keeps all state on Redis. It is safe for concurrent use.
@@ -72,11 +73,17 @@ type Store struct {
 	announces   bool         // the instance
 	fleetHeld   func() int64 // slots of the fleet that this instance holds
 
-	cluster *redis.ClusterClient   // nil: one server
-	addr    string                 // of the master of a cluster whose callers these are
-	at      atomic.Pointer[string] // a tag that was asked about there
+	cluster  *redis.ClusterClient     // nil: one server
+	addr     string                   // of the master of a cluster whose callers these are
+	at       atomic.Pointer[string]   // a tag that was asked about there
+	home     func(seawall.Key) *Store // the lane to which a key belongs now
+	lanes    func() []*Store          // all
+	masterOf func(tag string) string  // its address, "" if it is not known
 
 	background sync.WaitGroup
+	used       atomic.Bool // since the last heartbeat, as a lane
+	unused     int         // heartbeats in a row
+	beaten     func()      // called after each heartbeat, if not nil
 	stop       chan struct{}
 	stopOnce   sync.Once
 	ended      chan struct{} // closed when the background work and all calls have ended
@@ -188,7 +195,7 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 	if len(checks) == 0 {
 		return dst, nil
 	}
-	if err := s.readable(); err != nil {
+	if err := s.allowed(); err != nil {
 		return dst, err
 	}
 	began := s.now()
@@ -220,7 +227,7 @@ func (s *Store) Apply(ctx context.Context, dst []seawall.Result, checks []seawal
 			c.At = a.at()
 		}
 		if _, ok := c.Lease(); ok && !res.Committed {
-			if l, held := s.ledger.remove(c.ID); held && s.now().Sub(began) >= l.Rule.TTL()/3 {
+			if l, held := s.drop(c.ID); held && s.now().Sub(began) >= l.Rule.TTL()/3 {
 				s.releases.add(l, nil) // it was long due: it may have been renewed meanwhile
 			}
 		}
@@ -250,7 +257,7 @@ func (s *Store) hold(checks []seawall.Check) (some bool) {
 func (s *Store) forget(checks []seawall.Check) {
 	for i := range checks {
 		if l, ok := checks[i].Lease(); ok {
-			s.ledger.remove(l.ID)
+			s.drop(l.ID)
 		}
 	}
 }
@@ -267,7 +274,7 @@ func (s *Store) claimAll(checks []seawall.Check) {
 // giveBack releases what the checks may have taken.
 func (s *Store) giveBack(checks []seawall.Check) {
 	for i := range checks {
-		if l, held := s.ledger.remove(checks[i].ID); held {
+		if l, held := s.drop(checks[i].ID); held {
 			s.releases.add(l, nil)
 		}
 	}

@@ -159,8 +159,7 @@ func (w *worker) send(r *ride, groups []*group, byText bool) (unknown []*group) 
 		case redis.HasErrorPrefix(err, "NOSCRIPT"):
 			unknown = append(unknown, g)
 		default:
-			w.store.missed(g.calls[0].keys[0])
-			w.store.fail(g, classify(err))
+			w.store.fail(g, w.store.missed(g.calls[0].keys[0], classify(err)))
 		}
 	}
 	return unknown
@@ -241,7 +240,7 @@ func (s *Store) settle(c *call) {
 	took := c.err == nil && c.answer.reply[0] > 0 && c.answer.reply[0]&3 != 0 && !first
 	if took || unknownOutcome(c.err) {
 		for _, l := range c.leases {
-			if !s.ledger.holds(l.ID) {
+			if !s.held(l.ID) {
 				s.releases.add(l, nil)
 			}
 		}

@@ -69,7 +69,7 @@ func divide(of Of, checks []seawall.Check) (parts []*part) {
 		p := &part{store: of(checks[at[0]].Key), at: at}
 		for _, i := range at {
 			c := checks[i]
-			c.Timed = c.Timed || c.Op == seawall.Spend && refunds(&c)
+			c.Timed = c.Timed || c.Op == seawall.Spend && refundable(&c)
 			p.checks = append(p.checks, c)
 		}
 		parts = append(parts, p)
