@@ -44,7 +44,7 @@ simulation: ## the worker shedder in simulated overloads, eight runs of each (tw
 proof: deps ## long runs of the proof: models, linearizability, four processes, fuzzing (half an hour)
 	cd internal/proof && SEAWALL_REQUIRE_REDIS=1 SEAWALL_PROOF=long CGO_ENABLED=1 go test -race -timeout 60m ./...
 	cd examples/flagd && SEAWALL_PROOF=long CGO_ENABLED=1 go test -race -timeout 20m ./...
-	@set -e; for f in .:FuzzKey ratelimit:FuzzRule ratelimit:FuzzParseRate ratelimit/policyfile:FuzzParse flags:FuzzFlagFile workershed/cgroup:FuzzFiles store/redisstore:FuzzReply store/redisstore:FuzzPlausible; do \
+	@set -e; for f in .:FuzzKey ratelimit:FuzzRule ratelimit:FuzzParseRate ratelimit/policyfile:FuzzParse flags:FuzzFlagFile workershed/cgroup:FuzzFiles store/redisstore:FuzzReply store/redisstore:FuzzPlausible examples/replay/accesslog:FuzzCombined examples/replay/accesslog:FuzzNginxJSON examples/replay/accesslog:FuzzHAProxy examples/replay/accesslog:FuzzTraefik examples/replay/accesslog:FuzzCaddy examples/replay/accesslog:FuzzOpen; do \
 		echo "fuzz $$f"; \
 		go test -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZTIME) "./$${f%:*}"; \
 	done

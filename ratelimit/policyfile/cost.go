@@ -30,6 +30,7 @@ func (p place) cost(n *yaml.Node) func(*seawall.Request) int64 {
 			p.wrong(e.line, ": the route %q; want %s", cut(e.key), wantRoute)
 		}
 		units, _ := in.whole(e.value, 1, maxUnits)
+		p.costed = append(p.costed, e.key)
 		if prefix, ok := strings.CutSuffix(e.key, "*"); ok {
 			c.prefixes = append(c.prefixes, prefixCost{prefix, units})
 		} else {

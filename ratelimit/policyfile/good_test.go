@@ -240,3 +240,14 @@ func TestARequestAllocatesNothing(t *testing.T) {
 	require.EqualValues(t, 1, dst[0].Rule.(ratelimit.Rule).Limit())
 	require.EqualValues(t, 2, dst[0].Cost)
 }
+
+func TestRoutesAreAllThatAreNamed(t *testing.T) {
+	f, err := policyfile.Parse("test", []byte(`
+version: 1
+ratelimit:
+  - {name: a, bucket: {rate: 1/s, burst: 1}, routes: [/v1/*, /v1/users/:id], cost: {/v1/search: 3, "*": 1}}
+  - {name: b, bucket: {rate: 1/s, burst: 1}, routes: [/v1/*, "*"]}
+`))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"/v1/*", "/v1/search", "/v1/users/:id"}, f.Routes())
+}

@@ -16,6 +16,8 @@ type report struct {
 	lines int // of the file; what is missing at its end is missing on the last
 	found []problem
 	more  int // that are not in found
+
+	costed []string // routes that have a cost
 }
 
 type problem struct {
