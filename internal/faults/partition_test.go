@@ -29,7 +29,7 @@ func partitions() []fault {
 				inject: func() { assert.NoError(t, n.set("down")) },
 				heal: func() { // for up to a second Linux has not noticed that the link is up
 					assert.NoError(t, n.set("up"))
-					assert.True(t, until(func() bool { return connects(addr) }) < soon)
+					assert.Less(t, until(func() bool { return connects(addr) }), soon)
 				},
 				shows: "timeout", reasons: []string{"timeout", "error"},
 			})
