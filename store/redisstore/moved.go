@@ -11,9 +11,9 @@ import (
 // On a cluster, leases go where their slots go: each lane gives back and renews what lies at its own master. Otherwise one that
 // hangs would hold up those of the master from which its slots came.
 
-// sorted returns which releases are this lane's, and which another's by now.
+// sorted returns which releases are this lane's, and which another's by now. At its end a lane sends all that it has.
 func (s *Store) sorted(batch []release) (own, others []release) {
-	if s.home == nil {
+	if s.home == nil || s.Ended() {
 		return batch, nil
 	}
 	for _, r := range batch {
