@@ -142,7 +142,7 @@ func TestAClusterOverTLS(t *testing.T) {
 		defer client.Close()
 		s, err := redisstore.NewCluster(redisstore.Config{Client: client, Namespace: "test", Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
-		defer s.Close(short(t, soon)) // which fails: it cannot leave
+		defer s.Close(short(t, soon))       // which fails: it cannot leave
 		require.Eventually(t, func() bool { // a busy machine may not end a handshake in time
 			_, err := s.Apply(short(t, soon), nil, []seawall.Check{bucket(t, "a", ratelimit.PerDay(1), 10)})
 			return seawall.Reason(err) == "tls"
