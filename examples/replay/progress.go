@@ -45,17 +45,17 @@ func (s *shown) start(w io.Writer, logs []*log) {
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
+			select {
+			case <-tick.C:
+			case <-s.stop:
+				return
+			}
 			read := int64(0)
 			for _, l := range logs {
 				n, _ := l.Position()
 				read += n
 			}
 			_ = s.bar.Set64(read) // a terminal that is gone
-			select {
-			case <-tick.C:
-			case <-s.stop:
-				return
-			}
 		}
 	})
 }

@@ -64,7 +64,7 @@ func (r *replay) run(ctx context.Context) error {
 const often = 1024
 
 func (r *replay) halted(ctx context.Context) bool {
-	if r.seq%often == 0 && ctx.Err() != nil {
+	if r.seq%often == often-1 && ctx.Err() != nil { // not at once: what has been read counts
 		r.stopped = true
 	}
 	return r.stopped
