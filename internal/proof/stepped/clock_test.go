@@ -1,6 +1,9 @@
 package stepped_test
 
 import (
+	"context"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,8 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seawall-go/seawall"
 	"github.com/seawall-go/seawall/internal/proof/stepped"
 	"github.com/seawall-go/seawall/internal/redistest"
+	"github.com/seawall-go/seawall/store/redisstore"
 )
 
 // TestScriptsFollowTheClock runs scripts as a store does: in pipelines, by their hash as soon as it is known.
@@ -69,4 +74,23 @@ func TestScriptsFollowTheClock(t *testing.T) {
 
 	_, err = run("redis.call('SET', KEYS[1], 'x', 'PX', 0)")
 	assert.ErrorContains(t, err, "invalid expire time", "as Redis says")
+}
+
+// TestHeartbeatsKeepTheirClock looks at when the fleet takes an instance for gone: its store has a clock that stands still
+// in 1970, and heartbeats when it likes to, also before Redis is told of that clock.
+func TestHeartbeatsKeepTheirClock(t *testing.T) {
+	server := redistest.Start(t)
+	s, err := redisstore.New(redisstore.Config{Client: stepped.New(t, server).Client(), Namespace: "stepped"})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
+	require.NoError(t, s.Probe(t.Context()))
+	require.Eventually(t, func() bool { return s.Fleet().Announced }, 10*time.Second, time.Millisecond)
+
+	members, err := server.Client(t).HVals(t.Context(), "stepped:{"+seawall.FleetKey().String()+"}:members").Result()
+	require.NoError(t, err)
+	require.Len(t, members, 1)
+	expiry, _, _ := strings.Cut(members[0], ":")
+	ms, err := strconv.ParseInt(expiry, 10, 64)
+	require.NoError(t, err)
+	assert.WithinDuration(t, time.Now(), time.UnixMilli(ms), time.Minute)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // hook is the Clock's in its client. Scripts of requests go alone or through pipelines, those that release and renew alone.
-// What else goes alone keeps Redis' own clock: heartbeats, probes and commands.
+// What else goes alone keeps Redis' own clock: heartbeats, probes and commands. Those may be under way beside them.
 type hook struct{ clock *Clock }
 
 var _ redis.Hook = hook{}
@@ -25,7 +25,7 @@ func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		switch cmd.Name() {
 		case "eval":
 			text := args[1].(string)
-			if strings.HasPrefix(text, "-- One ") { // heartbeat, or probe
+			if strings.Contains(text, "-- One heartbeat: ") || strings.Contains(text, "-- One probe: ") {
 				return next(ctx, cmd)
 			}
 			args[1] = h.clock.text(text)
