@@ -135,6 +135,10 @@ func (f *Failover) Open() bool {
 	return f.quick.isOpen() || f.patient.isOpen() || f.shards.open()
 }
 
+// Shards tells which shards of the shared store are given up for now, by the names that logs have for them: of a Redis Cluster
+// with the addresses of its masters. Those that nobody has asked yet are left out, and a store that is not sharded has none.
+func (f *Failover) Shards() map[string]bool { return f.shards.givenUp() }
+
 // Apply implements seawall.Store. If the shared store fails, or is given up, it returns the local results and the
 // error.
 func (f *Failover) Apply(ctx context.Context, dst []seawall.Result, checks []seawall.Check) ([]seawall.Result, error) {

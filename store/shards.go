@@ -46,11 +46,17 @@ func (s *shards) of(key seawall.Key) seawall.Store {
 // forgetEnded forgets the shards that say that they have ended. mu is held.
 func (s *shards) forgetEnded() {
 	for shard, f := range s.known {
-		if e, ok := shard.(interface{ Ended() bool }); ok && e.Ended() && !s.stopped {
+		if ended(shard) && !s.stopped {
 			close(f.stop)
 			delete(s.known, shard)
 		}
 	}
+}
+
+// ended tells whether a shard says that it has ended.
+func ended(shard seawall.Shard) bool {
+	e, ok := shard.(interface{ Ended() bool })
+	return ok && e.Ended()
 }
 
 // open tells whether one of them is given up.
@@ -63,6 +69,19 @@ func (s *shards) open() bool {
 		}
 	}
 	return false
+}
+
+// givenUp tells which of them are given up, by the names that logs have for them.
+func (s *shards) givenUp() map[string]bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make(map[string]bool, len(s.known))
+	for shard, f := range s.known {
+		if !ended(shard) {
+			all[f.where()] = f.Open()
+		}
+	}
+	return all
 }
 
 // stop ends their probes.

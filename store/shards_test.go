@@ -29,10 +29,18 @@ var _ seawall.Sharded = (*places)(nil)
 
 func (p *places) Shard(k seawall.Key) seawall.Shard {
 	if strings.Contains(k.String(), ".a") {
-		return p.all[0]
+		return place{p.all[0], "a's"}
 	}
-	return p.all[1]
+	return place{p.all[1], "b's"}
 }
+
+// place is one of them, with a name of its own.
+type place struct {
+	*remote
+	name string
+}
+
+func (p place) Where() string { return p.name }
 
 func (p *places) Release(ctx context.Context, leases ...seawall.Lease) error {
 	return errors.Join(p.all[0].Release(ctx, leases...), p.all[1].Release(ctx, leases...))
@@ -69,6 +77,7 @@ func TestAPlaceThatFailsIsGivenUpAlone(t *testing.T) {
 			in.ask(by("a"))
 			in.ask(by("b"))
 		}
+		assert.Equal(t, map[string]bool{"a's": false, "b's": false}, in.Shards())
 		p.all[0].set(func(r *remote) { r.err = because("readonly") })
 		for !in.Open() {
 			_, results := in.ask(by("a"))
@@ -77,6 +86,7 @@ func TestAPlaceThatFailsIsGivenUpAlone(t *testing.T) {
 			require.False(t, results[0].Fallback)
 			time.Sleep(10 * time.Millisecond) // of the bubble, between requests
 		}
+		assert.Equal(t, map[string]bool{"a's": true, "b's": false}, in.Shards())
 		asked, _ := p.all[0].calls()
 		for began := time.Now(); time.Since(began) < 5*time.Second; time.Sleep(10 * time.Millisecond) {
 			_, results := in.ask(by("b"))

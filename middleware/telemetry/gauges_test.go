@@ -52,13 +52,21 @@ func (w *wrapper) Saved() uint64  { return w.saved }
 func (w *wrapper) Open() bool     { return w.open }
 func (w *wrapper) Lapsed() uint64 { return w.lapsed }
 
+// cluster is a wrapper of a store with shards.
+type cluster struct {
+	wrapper
+	shards map[string]bool
+}
+
+func (c *cluster) Shards() map[string]bool { return c.shards }
+
 // everything has every metric of Seawall's in reg, by two requests: one that is served, and one that is
 // decided without the store, since its error is err's.
 func everything(t *testing.T, reg *prometheus.Registry, requests ...*http.Request) {
 	t.Helper()
 	m, w := fixture.Memory(t, nil), fixture.Workers(t, 4)
 	tel := scrape.Into(t, telemetry.Config{
-		Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), DenyCache: &wrapper{}, Breaker: &wrapper{}, Leases: &wrapper{}, Logger: discard(),
+		Registerer: reg, Fleet: m, Workers: w, Flags: newFlags(t), DenyCache: &wrapper{}, Breaker: &cluster{shards: map[string]bool{"redis": true}}, Leases: &wrapper{}, Logger: discard(),
 	})
 	identify := fixture.Hasher(t).ByAPIKey(identity.APIKey{})
 	layers := []seawall.Layer{fixture.Rate(t, fixture.Policy("api", 9)), fixture.Slots(t, 2), fixture.Fleet(t, 8), w}
@@ -128,6 +136,18 @@ func TestWhatWrapsTheStoreIsExported(t *testing.T) {
 	n, err := testutil.GatherAndCount(without, "seawall_deny_cache_saved_total", "seawall_breaker_state", "seawall_leases_lapsed_total")
 	require.NoError(t, err)
 	assert.Zero(t, n)
+}
+
+// TestShardsAreExported as they come and go.
+func TestShardsAreExported(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	c := &cluster{}
+	scrape.Into(t, telemetry.Config{Registerer: reg, Breaker: c})
+	assert.Empty(t, scrape.Series(t, reg, "seawall_shard_state"))
+	c.shards = map[string]bool{"redis master 10.0.0.1:6379": false, "redis master 10.0.0.2:6379": true}
+	assert.Equal(t, map[string]float64{"redis master 10.0.0.1:6379": 0, "redis master 10.0.0.2:6379": 1}, scrape.Series(t, reg, "seawall_shard_state"))
+	delete(c.shards, "redis master 10.0.0.2:6379")
+	assert.Len(t, scrape.Series(t, reg, "seawall_shard_state"), 1)
 }
 
 func TestNewTelemetryRefusesWhatCannotWork(t *testing.T) {

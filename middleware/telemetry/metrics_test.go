@@ -190,6 +190,7 @@ func TestMetricsAreLintedAndComplete(t *testing.T) {
 		"seawall_flag_errors_total":         "",
 		"seawall_deny_cache_saved_total":    "",
 		"seawall_breaker_state":             "",
+		"seawall_shard_state":               "shard",
 		"seawall_leases_lapsed_total":       "",
 	}, labels)
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Fleet   seawall.Member
 	Workers *workershed.Shedder
 	Flags   *flags.Flags
-	// DenyCache and Breaker, where given, are exported, too: a store.DenyCache and a store.Failover.
+	// DenyCache and Breaker, where given, are exported, too: a store.DenyCache and a store.Failover, each shard of which is a series.
 	DenyCache interface{ Saved() uint64 }
 	Breaker   interface{ Open() bool }
 	// Leases, where given, is exported, too: a redisstore.Store.
@@ -172,6 +172,9 @@ func gauges(cfg Config) []prometheus.Collector {
 				}
 				return 0
 			})
+		if sharded, ok := b.(sharded); ok {
+			all = append(all, newShards(sharded))
+		}
 	}
 	return all
 }

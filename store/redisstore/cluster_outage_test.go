@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -103,6 +104,10 @@ func TestALostMasterIsGivenUpAlone(t *testing.T) {
 			assert.False(t, results[1].Fallback, "the fleet is elsewhere")
 		}
 	}
+	for name, givenUp := range g.Shards() {
+		assert.Equal(t, strings.HasSuffix(name, lost.Addr()), givenUp, name)
+	}
+	assert.Len(t, g.Shards(), 3)
 	lost.Restart(t)
 	g.back(t, lost)
 	require.Eventually(t, func() bool { return !g.Open() }, soon, tick)
