@@ -20,6 +20,9 @@ type identity struct {
 	v4, v6 int    // bits of an address that count
 }
 
+// private tells if who asks is nothing to be shown.
+func (id identity) private() bool { return id.user || id.field != "" }
+
 // parseIdentity reads the -caller flag.
 func parseIdentity(text string) (identity, error) {
 	id := identity{v4: 32, v6: 128}
@@ -52,7 +55,7 @@ func parseIdentity(text string) (identity, error) {
 
 // caller is one of those who asked.
 type caller struct {
-	name     string      // that people are shown; of a field a hash, since it may be a secret
+	name     string      // that people are shown; of a user or field a hash
 	key      seawall.Key // that the rules know
 	signedIn bool
 	requests int64
@@ -60,8 +63,9 @@ type caller struct {
 
 // callers are all that the logs have shown, by number. Memory grows with them.
 type callers struct {
-	by  identity
-	all []caller
+	by    identity
+	all   []caller
+	named int64 // requests of a user, or with the field
 	// Numbers by what the log calls them, and by their keys, which several spellings of an address share.
 	addresses, signedIn map[string]int32
 	keys                map[seawall.Key]int32
@@ -77,8 +81,10 @@ func (c *callers) of(e *accesslog.Entry) int32 {
 	switch {
 	case c.by.user && len(e.User) > 0:
 		name, known, of = e.User, c.signedIn, user
+		c.named++
 	case c.by.field != "" && len(e.Field) > 0:
 		name, known, of = e.Field, c.signedIn, holder
+		c.named++
 	}
 	i, ok := known[string(name)]
 	if ok {
@@ -95,13 +101,18 @@ func (c *callers) of(e *accesslog.Entry) int32 {
 }
 
 func user(name string) caller {
-	return caller{name: name, key: seawall.NewKey("user", name), signedIn: true}
+	return caller{name: "user " + hash(name), key: seawall.NewKey("user", name), signedIn: true}
 }
 
 // holder is who has a key.
 func holder(key string) caller {
-	sum := sha256.Sum256([]byte(key))
-	return caller{name: "key " + hex.EncodeToString(sum[:6]), key: seawall.NewKey("key", key), signedIn: true}
+	return caller{name: "key " + hash(key), key: seawall.NewKey("key", key), signedIn: true}
+}
+
+// hash stands for what nobody is shown.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
 }
 
 // address is who asks from there, or from the network that stands for it. What is no address, as a host's name, stands for itself.

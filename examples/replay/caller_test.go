@@ -34,7 +34,7 @@ func TestWhoIsWho(t *testing.T) {
 			{name: "a.test", key: seawall.NewKey("address", "a.test")},
 		},
 		"user": {
-			{name: "ann", key: seawall.NewKey("user", "ann"), signedIn: true},
+			{name: "user 49915e0d7d4b", key: seawall.NewKey("user", "ann"), signedIn: true},
 			{name: "192.0.2.200", key: seawall.NewKey("address", "192.0.2.200")},
 			{name: "2001:db8::1", key: seawall.NewKey("address", "2001:db8::1")},
 			{name: "2001:db8::2", key: seawall.NewKey("address", "2001:db8::2")},

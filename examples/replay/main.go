@@ -16,10 +16,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
 	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -32,6 +33,9 @@ func main() {
 func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) error {
 	o, err := readOptions(args, out)
 	if err != nil {
+		return err
+	}
+	if err := o.distinct(in); err != nil {
 		return err
 	}
 	r, err := newReplay(o)
@@ -54,16 +58,14 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	return errors.Join(failed, wrong, res.write(o, out))
 }
 
-// write prints the result, and writes the page if one is asked for.
-func (r *result) write(o *options, out io.Writer) error {
-	var err error
-	if o.asJSON {
-		err = json.NewEncoder(out).Encode(r)
-	} else {
-		err = r.table(out)
-	}
+// write prints the result, and writes the page if one is asked for: first, since who reads what is printed may have seen enough,
+// which ends the program.
+func (r *result) write(o *options, out io.Writer) (err error) {
 	if o.page != "" {
-		err = errors.Join(err, r.writePage(o.page))
+		err = r.writePage(o.page)
 	}
-	return err
+	if o.asJSON {
+		return errors.Join(err, json.NewEncoder(out).Encode(r))
+	}
+	return errors.Join(err, r.table(out))
 }

@@ -106,7 +106,7 @@ ratelimit:
 	got := replayed(t, "-policy", policy, "-caller", "user", write(t, "log", log.String()))
 	require.Len(t, got.Policies, 2)
 	search, items := got.Policies[0], got.Policies[1]
-	assert.Equal(t, []callerResult{{"ann", 1, 3, 15}}, search.Top)
+	assert.Equal(t, []callerResult{{"user 49915e0d7d4b", 1, 3, 15}}, search.Top)
 	assert.Equal(t, []routeResult{{"/v1/search", 1, 3}}, search.Routes)
 	assert.EqualValues(t, 3, search.Requests, "bob's are not limited")
 	assert.Equal(t, []callerResult{{"192.0.2.1", 2, 3, 0}}, items.Top)

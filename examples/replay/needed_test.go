@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func TestTheNeededBurstIsTheSmallestThatRefusesNobody(t *testing.T) {
 			}
 			return ratelimit.FixedWindow(burst, ratelimit.Every(10*time.Second))
 		}
-		first := played(t, quota(cost+rnd.Int64N(10)), cost, requests)
+		first := played(t, quota(1+rnd.Int64N(10)), cost, requests) // also below the cost
 		for who := range first.callers {
 			need := first.callers[who].needed.most
 			require.Positive(t, need)
@@ -70,6 +71,22 @@ func TestTheNeededBurstIsTheSmallestThatRefusesNobody(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTheNeededLimitOfAWindowCountsWhatAnotherPolicyRefuses also while nothing is spent in the window.
+func TestTheNeededLimitOfAWindowCountsWhatAnotherPolicyRefuses(t *testing.T) {
+	policy := write(t, "policy.yaml", `
+version: 1
+ratelimit:
+  - {name: never, bucket: {rate: 1/s, burst: 1}, cost: 2}
+  - {name: day, window: {limit: 3, every: day}}
+`)
+	var log strings.Builder
+	for i := range 20 {
+		log.WriteString(combined(i, "192.0.2.1", "/"))
+	}
+	got := replayed(t, "-policy", policy, write(t, "log", log.String()))
+	assert.Equal(t, &enough{0.01, 20, 20, 0}, got.Policies[1].Enough)
 }
 
 func TestOfSlidingWindowsNothingIsSaid(t *testing.T) {

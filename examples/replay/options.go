@@ -36,6 +36,7 @@ type options struct {
 	top      int
 	asJSON   bool
 	page     string // a file; "" is none
+	policy   string // a file; "" is none
 }
 
 const usage = `usage: replay [flags] (-policy FILE | -rate R -burst B | -limit N -window DURATION) LOG...
@@ -48,10 +49,10 @@ policies would have refused, and whom.
 // readOptions reads the command line. Usage goes to out.
 func readOptions(args []string, out io.Writer) (*options, error) {
 	o := &options{}
-	var policy, rate, burst, limit, window, by, share string
+	var rate, burst, limit, window, by, share string
 	set := flag.NewFlagSet("replay", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	set.StringVar(&policy, "policy", "", "the policy `FILE` that the application loads (docs/policyfile.md)")
+	set.StringVar(&o.policy, "policy", "", "the policy `FILE` that the application loads (docs/policyfile.md)")
 	set.StringVar(&rate, "rate", "", "a token bucket per caller that gains so much, such as 10/s or 100/m; a plain number is per second")
 	set.StringVar(&burst, "burst", "", "what the bucket of -rate holds")
 	set.StringVar(&limit, "limit", "", "a sliding log per caller: so many requests in any -window")
@@ -89,13 +90,16 @@ func readOptions(args []string, out io.Writer) (*options, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return o, o.load(policy, rate, burst, limit, window)
+	return o, o.load(rate, burst, limit, window)
 }
 
 func (o *options) check() error {
 	switch {
 	case len(o.logs) == 0:
 		return errors.New(`no logs; want files, plain or gzip, or "-" for standard input`)
+	case slices.ContainsFunc(o.logs, isFlag):
+		late := o.logs[slices.IndexFunc(o.logs, isFlag)]
+		return fmt.Errorf("%q is behind a log; want all flags before the logs, and ./%s for a file of that name", late, late)
 	case o.order != inFileOrder && o.order != sorted:
 		return fmt.Errorf("flag -order: %q; want file or sorted", o.order)
 	case o.window < 0:
@@ -114,6 +118,9 @@ func (o *options) check() error {
 	return nil
 }
 
+// isFlag tells if a log's name is a flag that the flag package has not read, since it stops at the first log.
+func isFlag(name string) bool { return len(name) > 1 && name[0] == '-' }
+
 func countOf(all []string, one string) (n int) {
 	for _, s := range all {
 		if s == one {
@@ -124,7 +131,7 @@ func countOf(all []string, one string) (n int) {
 }
 
 // load sets the policies, and the routes that they name.
-func (o *options) load(path, rate, burst, limit, window string) error {
+func (o *options) load(rate, burst, limit, window string) error {
 	var file *policyfile.File
 	var err error
 	switch {
@@ -132,10 +139,10 @@ func (o *options) load(path, rate, burst, limit, window string) error {
 		return errors.New("flags -rate and -burst: one is missing; want both, such as -rate 10/s -burst 20")
 	case (limit != "") != (window != ""):
 		return errors.New("flags -limit and -window: one is missing; want both, such as -limit 60 -window 1m")
-	case path != "" && rate != "", path != "" && limit != "", rate != "" && limit != "":
+	case o.policy != "" && rate != "", o.policy != "" && limit != "", rate != "" && limit != "":
 		return errors.New("more than one of -policy, -rate and -limit; want one, or a file with several policies")
-	case path != "":
-		file, err = policyfile.Load(path)
+	case o.policy != "":
+		file, err = policyfile.Load(o.policy)
 	case rate != "":
 		file, err = shortcut("-rate and -burst", fmt.Sprintf("{name: rate, bucket: {rate: %s, burst: %s}}", per(rate, "/s"), burst))
 	case limit != "":
@@ -158,7 +165,12 @@ func shortcut(flags, policy string) (*policyfile.File, error) {
 	if strings.ContainsAny(policy, "\n\r#\"'&*!|>%@`[]") {
 		return nil, fmt.Errorf("flags %s: %s; want plain numbers and units", flags, policy)
 	}
-	return policyfile.Parse("flags "+flags, []byte("version: 1\nratelimit:\n  - "+policy+"\n"))
+	name := "flags " + flags
+	file, err := policyfile.Parse(name, []byte("version: 1\nratelimit:\n  - "+policy+"\n"))
+	if err != nil { // without the line, which nobody has written
+		err = errors.New(strings.ReplaceAll(err.Error(), name+":3: ", name+": "))
+	}
+	return file, err
 }
 
 // per appends the unit to a plain number.

@@ -56,6 +56,9 @@ func TestBadOptionsAreNamed(t *testing.T) {
 		"-rate 1 -burst 1 -in-flight -1 a":      "-in-flight",
 		"-rate 1 -burst 1 -":                    "",
 		"-rate 1 -burst 1 - -":                  "twice",
+		"a -rate 1 -burst 1":                    "want all flags before the logs",
+		"-rate 1 -burst 1 a -json":              `"-json"`,
+		"-rate 1 -burst x a":                    "-burst: policy",
 		"-nonsense":                             "nonsense",
 	} {
 		_, err := readOptions(strings.Fields(args), nil)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -38,20 +39,20 @@ func (r *result) writePage(name string) (err error) {
 	}
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"clock": clock, "percent": percent, "plain": plain, "known": known, "share": shareText,
+		"idle": func(p plots) string { return p.idle() }, "but": (*enough).but, "whyLate": r.whyLate,
 		"int64": func(n int) int64 { return int64(n) },
 	}).Parse(pageText)
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(name) //nolint:gosec // the user says where
-	if err != nil {
-		return fmt.Errorf("flag -html: %w", err)
-	}
-	if err := t.Execute(file, p); err != nil {
-		_ = file.Close() // the first error says more
+	var text bytes.Buffer // so that a page of before is left as it is if there is none
+	if err := t.Execute(&text, p); err != nil {
 		return err
 	}
-	return file.Close()
+	if err := os.WriteFile(name, text.Bytes(), 0o666); err != nil { //nolint:gosec // the user says where, and umask for whom
+		return fmt.Errorf("flag -html: %w; want a file that can be written", err)
+	}
+	return nil
 }
 
 // refusedBy returns the share of the callers, in percent, whom a burst refuses something; bursts are what each needs, in order.

@@ -148,7 +148,9 @@ func (r *replay) open(ctx context.Context, stdin io.Reader) error {
 		if name == "-" {
 			stdin = interruptible(ctx, stdin)
 		}
-		l, err := accesslog.Open(name, stdin, accesslog.Options{Format: r.o.format, Field: r.o.identity.field})
+		l, err := accesslog.Open(name, stdin, accesslog.Options{
+			Format: r.o.format, Field: r.o.identity.field, Private: r.o.identity.private(), Done: ctx.Done(),
+		})
 		if err != nil {
 			failed = append(failed, err)
 			continue

@@ -15,7 +15,9 @@ type result struct {
 	Callers  int       `json:"callers"`
 	From     time.Time `json:"from,omitzero"`
 	To       time.Time `json:"to,omitzero"`
-	Order    string    `json:"order"`
+	// Identified is how many requests were of a user or had the field, where callers are known by that.
+	Identified *int64 `json:"identified,omitempty"`
+	Order      string `json:"order"`
 	// Stopped tells that the logs were not read to their ends.
 	Stopped  bool           `json:"stopped"`
 	Logs     []logResult    `json:"logs"`
@@ -67,6 +69,8 @@ type enough struct {
 	Burst int64   `json:"burst"`
 	// All is the burst that would refuse nobody.
 	All int64 `json:"burst_for_all"`
+	// LeftOut is how many callers are not among them, since no burst is known: who is blocked, or has a rule without one.
+	LeftOut int `json:"callers_left_out,omitempty"`
 }
 
 type callerResult struct {
@@ -99,6 +103,9 @@ type peakResult struct {
 // result sums up what was played.
 func (p *player) result(o *options, f *inFlight) *result {
 	r := &result{Requests: p.requests, Refused: p.refused, Callers: len(p.callers.all), Order: o.order, over: p.over, Policies: []policyResult{}}
+	if o.identity.private() {
+		r.Identified = &p.callers.named
+	}
 	if p.requests > 0 {
 		r.From, r.To = at(p.from), at(p.now)
 	}
@@ -137,7 +144,7 @@ func (t *tally) result(o *options, c *callers, routes *routes) policyResult {
 	}
 	if len(r.bursts) > 0 {
 		slices.Sort(r.bursts)
-		r.Enough = &enough{o.share, sufficient(r.bursts, int(o.share*float64(len(r.bursts)))), sufficient(r.bursts, 0)}
+		r.Enough = &enough{o.share, sufficient(r.bursts, portion(o.share, len(r.bursts))), sufficient(r.bursts, 0), r.Callers - len(r.bursts)}
 	}
 	slices.SortFunc(r.Top, func(a, b callerResult) int {
 		return cmp.Or(cmp.Compare(b.Refused, a.Refused), cmp.Compare(a.Caller, b.Caller))

@@ -90,14 +90,14 @@ func (r *routes) segment(path []byte) int32 {
 	if end := bytes.IndexByte(path[1:], '/'); end >= 0 {
 		first = path[:end+2]
 	}
-	if i, ok := r.ids[string(first)]; ok {
-		return i
+	i, ok := r.ids[string(first)]
+	if !ok {
+		if len(r.names) > maxSegments {
+			return 0
+		}
+		i = r.id(string(first))
 	}
-	if len(r.names) > maxSegments {
-		return 0
-	}
-	i := r.id(string(first))
-	if len(first) < len(path) {
+	if len(first) < len(path) && len(r.names[i]) == len(first) {
 		r.names[i] = string(first) + "*"
 	}
 	return i

@@ -39,6 +39,8 @@ func TestWithoutPatternsTheFirstSegmentIsShown(t *testing.T) {
 		assert.Equal(t, want, r.names[i], path)
 		assert.Empty(t, r.told(i), "the rules are told of no route")
 	}
+	i := r.of(nil, []byte("/x/y"))
+	assert.Equal(t, "/x/*", r.names[i], "it is no longer /x/ alone")
 	for i := range 2 * maxSegments {
 		r.of(nil, fmt.Append(nil, "/", i))
 	}

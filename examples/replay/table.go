@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"github.com/seawall-go/seawall/concurrency"
 )
 
 // table writes the result as text for people.
@@ -21,8 +25,11 @@ func (r *result) table(w io.Writer) error {
 		fmt.Fprintln(t, "STOPPED: this is what was read until then")
 	}
 	r.badLines(t)
+	if r.Identified != nil && r.Requests > 0 {
+		fmt.Fprintf(t, "%d of %d requests have the user or field of -caller; the others count for their address\n", *r.Identified, r.Requests)
+	}
 	if r.Late > 0 {
-		fmt.Fprintf(t, "%d requests came later than the window in which they are put in order (-reorder)\n", r.Late)
+		fmt.Fprintf(t, "%d requests came later than the window in which they are put in order (-reorder)%s\n", r.Late, r.whyLate())
 	}
 	if len(r.Policies) > 0 {
 		fmt.Fprintln(t, "\nPOLICY\tRULE\tREQUESTS\tREFUSED\tSHARE\tCALLERS\tREFUSED\tSHARE")
@@ -36,6 +43,9 @@ func (r *result) table(w io.Writer) error {
 		fmt.Fprintf(t, "all\t\t%d\t%d\t%s\n", r.Requests, r.Refused, percent(r.Refused, r.Requests))
 	}
 	for i := range r.Policies {
+		if p := &r.Policies[i]; p.Requests == 0 && r.Requests > 0 {
+			fmt.Fprintf(t, "\n%s: %s\n", p.Policy, p.idle())
+		}
 		r.Policies[i].table(t)
 	}
 	if r.InFlight != nil {
@@ -53,7 +63,7 @@ func (r *result) table(w io.Writer) error {
 func (r *result) badLines(t io.Writer) {
 	for _, l := range r.Logs {
 		if l.Bad > 0 {
-			fmt.Fprintf(t, "%s: %d of %d lines are no requests (%s)\n", plain(l.Name), l.Bad, l.Lines, l.Format)
+			fmt.Fprintf(t, "%s: %d of %d lines are no requests (%s)\n", plain(l.Name), l.Bad, l.Lines, cmp.Or(l.Format, "no format fits"))
 		}
 		for _, b := range l.First {
 			fmt.Fprintf(t, "  line %d: %s: %s\n", b.Number, b.Why, b.Text)
@@ -61,11 +71,19 @@ func (r *result) badLines(t io.Writer) {
 	}
 }
 
+// whyLate guesses why so many requests are late; "" if few are.
+func (r *result) whyLate() string {
+	if r.Late <= r.Requests/10 {
+		return ""
+	}
+	return ": is a time stamp far ahead of the others? It makes all behind it late"
+}
+
 // table writes where and whom a policy would have refused.
 func (p *policyResult) table(t io.Writer) {
 	if e := p.Enough; e != nil {
-		fmt.Fprintf(t, "\n%s: a burst of %d would refuse %s of its callers at most; %d would refuse nobody\n",
-			p.Policy, e.Burst, shareText(e.Share), e.All)
+		fmt.Fprintf(t, "\n%s: a burst of %d would refuse %s of its callers at most; %d would refuse nobody%s\n",
+			p.Policy, e.Burst, shareText(e.Share), e.All, e.but())
 	}
 	if p.Refused == 0 {
 		return
@@ -79,6 +97,22 @@ func (p *policyResult) table(t io.Writer) {
 	for _, c := range p.Routes {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", plain(c.Route), c.Refused, c.Requests, percent(c.Refused, c.Requests))
 	}
+}
+
+// but says whom the figures leave out; "" if that is nobody.
+func (e *enough) but() string {
+	if e.LeftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", leaving out %d callers of whom no burst is known, such as blocked ones", e.LeftOut)
+}
+
+// idle says why a policy has decided about nothing.
+func (p *policyResult) idle() string {
+	if p.Layer == concurrency.Name {
+		return "the logs do not say how long requests took, so it decided about none"
+	}
+	return "it is about none of these requests"
 }
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
@@ -97,7 +131,7 @@ func percent(n, of int64) string {
 	return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(of))
 }
 
-func shareText(share float64) string { return fmt.Sprintf("%g%%", 100*share) }
+func shareText(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) + "%" }
 
 // maxText is how long a text from a log is shown at most.
 const maxText = 60

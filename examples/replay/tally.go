@@ -31,7 +31,7 @@ func (t *tally) add(now int64, r *request, c *seawall.Check, res *seawall.Result
 	t.requests++
 	mine.requests++
 	route.requests++
-	mine.needed.see(now, c, res)
+	mine.needed.see(now, c)
 	t.over.add(now, !res.Admitted)
 	if res.Admitted {
 		return

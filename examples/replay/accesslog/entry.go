@@ -20,12 +20,16 @@ type Options struct {
 	// Field is a further field wanted in Entry.Field, by the log's own name for it; "" is none. In JSON it may be a dotted
 	// path of names, which may contain dots themselves; of a list it is the first element. See the package for the others.
 	Field string
+	// Private keeps what lines say out of errors and bad lines: for logs that hold keys or names of users.
+	Private bool
+	// Done ends reading when it is closed: Err is ErrDone then. Nil is never.
+	Done <-chan struct{}
 }
 
 // BadLine is a line that is no request.
 type BadLine struct {
 	Number int64  // of the line in the file, from 1
-	Text   string // how it begins: at most 80 characters, all printable ASCII
+	Text   string // how it begins: at most 80 characters, all printable ASCII; of a private log not shown
 	Why    string
 }
 

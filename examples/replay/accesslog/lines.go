@@ -43,13 +43,25 @@ func (l *lines) next() (line []byte, long bool, err error) {
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 		}
 		if len(line) > 0 && line[0] == 0 {
-			line = bytes.TrimLeft(line, "\x00") // a file that was truncated while it was written begins so
+			line = bytes.TrimLeft(line, "\x00") // so begins what follows a crash
 		}
-		if len(line) > 0 {
+		if len(line) > 0 || long {
 			return line, long || len(line) > maxLine, nil
 		}
 	}
 	return nil, false, l.err
+}
+
+// skipHole skips the zeros that a file begins with which was truncated while it was written: as many as it had before.
+func (l *lines) skipHole() {
+	for {
+		text, _ := l.r.Peek(max(1, l.r.Buffered())) // an error comes again
+		n := len(text) - len(bytes.TrimLeft(text, "\x00"))
+		_, _ = l.r.Discard(n) // they are in memory
+		if n == 0 || n < len(text) {
+			return
+		}
+	}
 }
 
 // skip reads to the end of a long line.

@@ -10,6 +10,9 @@ import (
 // maxBad is how many bad lines are kept.
 const maxBad = 5
 
+// notShown stands for the text of a line of a private log.
+const notShown = "(not shown, since it may hold a key or a name)"
+
 var errNoLine = errors.New("no line; want an access log")
 
 // Log is an access log being read. Except for Position, it is for one goroutine at a time.
@@ -19,6 +22,7 @@ type Log struct {
 	lines  lines
 	format string
 	parser parser
+	hidden bool // what lines say
 	read   int64
 	bad    int64
 	first  []BadLine
@@ -41,7 +45,8 @@ func Open(name string, stdin io.Reader, o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
-	l := &Log{name: shown, source: from}
+	from.done = o.Done
+	l := &Log{name: shown, source: from, hidden: o.Private}
 	if err := l.begin(o); err != nil {
 		from.Close()
 		return nil, fmt.Errorf("%s: %w", shown, err)
@@ -63,14 +68,26 @@ func (l *Log) begin(o Options) (err error) {
 		return nil
 	}
 	l.lines = newLines(text, maxLine+len("\r\n"))
+	l.lines.skipHole()
 	start, broken := l.lines.peek()
+	for len(start) == 0 && broken == nil {
+		if broken = l.tooLong(); broken == nil {
+			start, broken = l.lines.peek()
+		}
+	}
 	h := newHead(start)
+	if h.lines == 0 && l.read > 0 {
+		h.lines, h.first = int(l.read), l.first[0].Text
+	}
+	if l.hidden {
+		h.first = notShown
+	}
 	if l.parser != nil {
 		l.other = h.other(l.format)
 		return nil
 	}
 	if l.format = h.best(); l.format == "" {
-		if broken != nil {
+		if broken != nil && !errors.Is(broken, io.EOF) {
 			l.end(broken)
 		} else {
 			l.fail(h.unknown())
@@ -97,11 +114,31 @@ func (l *Log) Next(e *Entry) bool {
 				return true
 			}
 		}
-		if l.bad++; len(l.first) < maxBad {
-			l.first = append(l.first, BadLine{Number: l.lines.number, Text: printable(line), Why: why})
-		}
+		l.isBad(line, why)
 	}
 	return false
+}
+
+// isBad counts a bad line.
+func (l *Log) isBad(line []byte, why string) {
+	if l.bad++; len(l.first) == maxBad {
+		return
+	}
+	text := printable(line)
+	if l.hidden {
+		text = notShown
+	}
+	l.first = append(l.first, BadLine{Number: l.lines.number, Text: text, Why: why})
+}
+
+// tooLong takes in a line that the file begins with and that is too long to look at.
+func (l *Log) tooLong() error {
+	line, _, err := l.lines.next()
+	if err == nil {
+		l.read++
+		l.isBad(line, longLine)
+	}
+	return err
 }
 
 // end notes why reading has ended: io.EOF, or what was wrong with the file.
@@ -113,6 +150,8 @@ func (l *Log) end(err error) {
 			err = fmt.Errorf("the file is cut off: %w", err)
 		}
 		l.fail(fmt.Errorf("only %d lines, of %d bytes of the file, were read: %w", l.read, l.source.read.Load(), err))
+	case l.source.read.Load() < l.source.size:
+		l.fail(fmt.Errorf("only %d lines were read: the file had %d bytes, and became shorter while it was read", l.read, l.source.size))
 	case l.read == 0:
 		l.fail(errNoLine)
 	case l.read == l.bad:

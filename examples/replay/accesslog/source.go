@@ -11,12 +11,16 @@ import (
 	"sync/atomic"
 )
 
+// ErrDone is the error of a log that was not read to its end because Options.Done was closed.
+var ErrDone = errors.New("reading was ended")
+
 // source is the file of a log. It counts what is read of it.
 type source struct {
 	io.Reader
 	file *os.File // nil if it is not the log's to close
 	size int64    // 0 if unknown
 	read atomic.Int64
+	done <-chan struct{} // no more is read when it is closed
 }
 
 // openSource opens a file; "-" is stdin.
@@ -48,6 +52,11 @@ func openSource(name string, stdin io.Reader) (*source, error) {
 
 // Read implements [io.Reader].
 func (s *source) Read(p []byte) (int, error) {
+	select {
+	case <-s.done:
+		return 0, ErrDone
+	default:
+	}
 	n, err := s.Reader.Read(p)
 	s.read.Add(int64(n))
 	return n, err
