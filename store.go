@@ -54,6 +54,7 @@ type Sharded interface {
 }
 
 // Shard is one place of a Sharded store. It is asked about keys that it has, and gives back leases that the Sharded one knows.
+// One that has a method Where() string is called so in logs and metrics; one that has Ended() bool is forgotten once that is true.
 type Shard interface {
 	Store
 	Prober

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/seawall-go/seawall"
@@ -15,6 +17,8 @@ type shards struct {
 	mu      sync.RWMutex
 	known   map[seawall.Shard]*Failover
 	stopped bool
+
+	forgotten sync.WaitGroup // of those, a probe may be under way
 }
 
 // of returns the store that is asked about a key.
@@ -49,6 +53,7 @@ func (s *shards) forgetEnded() {
 		if ended(shard) && !s.stopped {
 			close(f.stop)
 			delete(s.known, shard)
+			s.forgotten.Go(f.probing.Wait)
 		}
 	}
 }
@@ -94,11 +99,13 @@ func (s *shards) stop() {
 	}
 }
 
-// wait waits for that.
+// wait waits for that. Requests that are still there do not wait for it.
 func (s *shards) wait() {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, f := range s.known {
+	known := slices.Collect(maps.Values(s.known))
+	s.mu.RUnlock()
+	for _, f := range known {
 		f.probing.Wait()
 	}
+	s.forgotten.Wait()
 }

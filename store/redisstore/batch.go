@@ -29,11 +29,12 @@ func (c *batchCall) command(ctx context.Context) *redis.Cmd {
 	return redis.NewCmd(ctx, append(args, c.args...)...)
 }
 
-// batchCalls returns the calls that run a section of the leases' rules for all of them: one per script.
+// batchCalls returns the calls that run a section of the leases' rules for all of them: one per script, and on a cluster per key,
+// or none would go out while its slot is on its way, one key here and one there.
 func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall, error) {
 	type place struct {
 		script *redis.Script
-		tag    string // on a cluster
+		key    string // on a cluster
 	}
 	var calls []*batchCall
 	at := map[place]*batchCall{}
@@ -45,7 +46,7 @@ func (s *Store) batchCalls(section string, leases []seawall.Lease) ([]*batchCall
 		}
 		p := place{script: script}
 		if s.cluster != nil {
-			p.tag = s.tagged(l.Key)
+			p.key = s.nameOf(l.Key, l.Limit)
 		}
 		c := at[p]
 		if c == nil {
@@ -111,7 +112,7 @@ func (s *Store) runBatch(ctx context.Context, section string, leases []seawall.L
 	for _, reply := range s.runAll(ctx, calls) {
 		answer, err := reply.Result()
 		if err != nil {
-			s.lookAnew()
+			s.lookAnew(err)
 			return lost, classify(err)
 		}
 		switch answer := answer.(type) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"strconv"
 	"sync"
 	"time"
 
@@ -32,7 +30,7 @@ type Cluster struct {
 	ends sync.WaitGroup // of those
 
 	mu    sync.RWMutex
-	lanes map[string]*Store // by the address of the master, "" as long as none is known
+	lanes map[string]*Store // by the address of the master, "" if none is known, or has the slot
 	ended bool
 }
 
@@ -83,7 +81,7 @@ func (c *Cluster) start() {
 // lane returns a store of the cluster's, which does nothing yet.
 func (c *Cluster) lane() *Store {
 	s := newOn(c.instance, c.client, c.client.Options().ReadTimeout)
-	s.cluster, s.home, s.lanes, s.masterOf = c.client, c.laneOf, c.all, c.masterOf
+	s.cluster, s.home, s.lanes, s.masterOf, s.someMasterOf = c.client, c.laneOf, c.all, c.masterOf, c.someMasterOf
 	if c.stepped {
 		s.clock.sample.Store(&sample{})
 		s.renewing = time.Hour
@@ -99,7 +97,8 @@ func (c *Cluster) Apply(ctx context.Context, dst []seawall.Result, checks []seaw
 	return split.Apply(ctx, func(key seawall.Key) seawall.Store { return c.Shard(key) }, dst, checks)
 }
 
-// Shard implements seawall.Sharded. It never waits: as long as the masters are not known, all keys are at one.
+// Shard implements seawall.Sharded. It never waits: as long as the masters are not known, all keys are at one, and so are those of
+// slots that are nobody's.
 func (c *Cluster) Shard(key seawall.Key) seawall.Shard { return c.laneOf(key) }
 
 func (c *Cluster) laneOf(key seawall.Key) *Store {
@@ -119,22 +118,15 @@ func (c *Cluster) laneOf(key seawall.Key) *Store {
 		s.use()
 		t := c.tagged(key)
 		s.at.Store(&t)
-		if !c.ended {
+		if c.ended {
+			s.halt()
+		} else {
 			s.work()
+			s.background.Go(s.watchRights)
 		}
 		c.lanes[addr] = s
 	}
 	return s
-}
-
-// masterOf returns the address of the master that has a tag, as far as it is known; "" if none is. Of a slot that is nobody's it is
-// any master's.
-func (c *Cluster) masterOf(tag string) string {
-	node, err := c.client.MasterForKey(c.done, tag)
-	if err != nil {
-		return ""
-	}
-	return node.Options().Addr
 }
 
 // all returns all lanes.
@@ -151,13 +143,9 @@ func (c *Cluster) all() []*Store {
 // Release implements seawall.Store.
 func (c *Cluster) Release(ctx context.Context, leases ...seawall.Lease) error {
 	var w waits
-	c.moves.RLock()
 	for i := range leases {
-		if holder := c.laneOf(leases[i].Key).holderOf(leases[i].ID); holder != nil {
-			holder.giveUp(&w, &leases[i])
-		}
+		c.laneOf(leases[i].Key).giveUp(&w, &leases[i])
 	}
-	c.moves.RUnlock()
 	return w.wait(ctx)
 }
 
@@ -219,8 +207,22 @@ func (c *Cluster) Close(ctx context.Context) error {
 		closing.Go(func() { errs[i] = s.Close(ctx) })
 	}
 	closing.Wait()
-	c.ends.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.waitForEnds(ctx))...)
+}
+
+// waitForEnds waits for lanes that ended before.
+func (c *Cluster) waitForEnds(ctx context.Context) error {
+	ended := make(chan struct{})
+	go func() {
+		c.ends.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("redisstore: closing: waiting for masters that nobody asks any more: %w", ctx.Err())
+	}
 }
 
 // once is a command that is not sent again when nobody knows what came of it: a Cluster's client would.
@@ -228,42 +230,3 @@ type once struct{ *redis.IntSliceCmd }
 
 // NoRetry implements redis.Cmder.
 func (once) NoRetry() bool { return true }
-
-// missed is told of a key that could not be asked about, and why. It says so if the fault is not this lane's master's.
-func (s *Store) missed(key string, err error) error {
-	if s.cluster == nil {
-		return err
-	}
-	t := tagOf(key)
-	s.at.Store(&t)
-	s.lookAnew()
-	if call, ok := errors.AsType[*callError](err); ok && s.elsewhere(err) {
-		return &callError{reason: "moved", err: call.err, unsent: true}
-	}
-	return err
-}
-
-// lookAnew has the client find out where the masters are, or it would go to one that is gone for a minute. It asks a few times a
-// second at most.
-func (s *Store) lookAnew() {
-	if s.cluster != nil {
-		s.cluster.ReloadState(context.Background())
-	}
-}
-
-// mostProbed is how many tags are tried to find one whose slot is the lane's. Of a thousand masters each has one.
-const mostProbed = 1 << 14
-
-// probed is the key that a probe is about: of a lane one that its own master has, or else one that was asked about there. A slot
-// that is nobody's says nothing of the master.
-func (s *Store) probed() string {
-	if s.cluster == nil || s.addr == "" {
-		return s.fleetName("probe")
-	}
-	for first, i := rand.IntN(mostProbed), 0; i < mostProbed; i++ { //nolint:gosec // no secret; another one each time
-		if tag := "{" + strconv.Itoa(first+i) + "}"; s.masterOf(tag) == s.addr {
-			return s.namespace + ":" + tag + ":probe"
-		}
-	}
-	return s.namespace + ":" + *s.at.Load() + ":probe"
-}

@@ -157,5 +157,14 @@ func forbiddenInScript(text string) bool {
 	return strings.Contains(text, "executing the script can't") || strings.Contains(text, "ACL failure in script")
 }
 
+// nobodys tells whether a call failed since nobody has its slot.
+func nobodys(err error) bool {
+	call, ok := errors.AsType[*callError](classify(err))
+	return ok && call.reason == "moved" && redis.HasErrorPrefix(call.err, "CLUSTERDOWN")
+}
+
 // moving tells whether a call failed since its keys are on their way from one master to another. Nothing was done.
-func moving(err error) bool { return misplaced(err) && !redis.HasErrorPrefix(err, "CLUSTERDOWN") }
+func moving(err error) bool {
+	var reply redis.Error
+	return misplaced(err) && errors.As(err, &reply) && !nobodys(err)
+}

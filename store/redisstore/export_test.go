@@ -127,3 +127,16 @@ func (c *Cluster) Held() (n int) {
 	}
 	return n
 }
+
+// Reload has the client ask where the masters are.
+func (c *Cluster) Reload() { c.client.ReloadState(c.done) }
+
+// Queued returns how many releases and claims wait at all lanes.
+func (c *Cluster) Queued() (n int) {
+	for _, s := range c.all() {
+		s.releases.mu.Lock()
+		n += len(s.releases.queue) + len(s.releases.stuck) + len(s.releases.claims)
+		s.releases.mu.Unlock()
+	}
+	return n
+}

@@ -108,14 +108,14 @@ func (s *Store) beat() error {
 	m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
-	s.prepare(ctx)
+	s.prepareBriefly(ctx)
 	if !s.clock.known() {
 		if err := s.ping(ctx); err != nil {
 			return classify(err)
 		}
 	}
 	fleet, known, err := s.announceToMaster(ctx, workers, seen)
-	s.learnRights(err)
+	s.rights.learn(err)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (s *Store) sorted(batch []release) (own, others []release) {
 		return batch, nil
 	}
 	for _, r := range batch {
-		if r.handed || s.home(r.lease.Key) == s {
+		if to := s.home(r.lease.Key); r.handed || to == s || to.Ended() {
 			own = append(own, r)
 		} else {
 			others = append(others, r)
@@ -37,13 +37,14 @@ func (s *Store) handOver(batch []release) []release {
 	return own
 }
 
-// moveAway has other lanes hold, and renew at once, those leases that belong to them by now, and returns the others.
+// moveAway has other lanes hold, and renew at once, those leases that belong to them by now, and returns the others. At its end a
+// lane keeps what it has, and gives it back.
 func (s *Store) moveAway(leases []seawall.Lease, k known) (own []seawall.Lease) {
-	if s.home == nil {
+	if s.home == nil || s.Ended() {
 		return leases
 	}
 	for _, l := range leases {
-		if to := s.home(l.Key); to != s {
+		if to := s.home(l.Key); to != s && !to.Ended() {
 			s.moveTo(to, l, k)
 		} else {
 			own = append(own, l)

@@ -42,6 +42,16 @@ func (s *Store) Prepare(checks []seawall.Check) {
 	s.preparation.scripts = append(s.preparation.scripts, scripts...)
 }
 
+// mostPreparing is how long a heartbeat prepares at most: on a cluster scripts are loaded on every server, also one that hangs and
+// has nothing to do with the instance's announcing itself.
+const mostPreparing = batchTimeout / 2
+
+func (s *Store) prepareBriefly(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, mostPreparing)
+	defer cancel()
+	s.prepare(ctx)
+}
+
 // prepare loads what is to be prepared and uses every worker's connection once. What fails is left to the
 // requests, and tried again with the next heartbeat.
 func (s *Store) prepare(ctx context.Context) {

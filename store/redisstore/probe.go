@@ -26,7 +26,7 @@ func (s *Store) Probe(ctx context.Context) (err error) {
 	sent := s.now()
 	reply, err := s.probe.Run(ctx, s.client, []string{s.probed()}).Int64Slice()
 	if err != nil {
-		s.lookAnew()
+		s.lookAnew(err)
 		return classify(err)
 	}
 	if len(reply) != 2 {

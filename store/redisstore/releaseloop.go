@@ -37,7 +37,7 @@ func (s *Store) releaseLoop() {
 			}
 		case <-renew.C:
 			s.renew()
-			s.releases.retry()
+			s.releases.retry(maxRetried)
 		case <-s.stop:
 			s.drain(context.Background())
 			return
@@ -80,7 +80,11 @@ func (s *Store) closing(wait time.Duration) bool {
 // flush sends one batch of what is queued, and tells whether Redis answers and whether more is left.
 func (s *Store) flush(ctx context.Context) (answers, more bool) {
 	answers = true
-	if batch := s.handOver(s.releases.take()); len(batch) > 0 {
+	batch := s.handOver(s.releases.take())
+	if s.home != nil && len(batch) == 0 && !s.releases.queued() {
+		s.releases.refused.Store(nil) // what was refused has gone to another lane
+	}
+	if len(batch) > 0 {
 		ctx, cancel := context.WithTimeout(ctx, batchTimeout)
 		defer cancel()
 		calls, replies, err := s.sendReleases(ctx, batch)
@@ -89,9 +93,12 @@ func (s *Store) flush(ctx context.Context) (answers, more bool) {
 		} else {
 			err = s.settleReleases(batch, calls, replies)
 		}
-		if !misplaced(err) { // it says nothing of the others
+		switch {
+		case !misplaced(err):
 			s.learnRefusal(err)
 			answers = err == nil
+		case !s.releases.queued(): // it says nothing of the others, and there is none that was refused
+			s.releases.refused.Store(nil)
 		}
 	}
 	return answers, s.releases.queued()
@@ -132,7 +139,7 @@ func (s *Store) settleReleases(batch []release, calls []*batchCall, replies []*r
 		}
 		return nil
 	}
-	s.lookAnew()
+	s.lookAnew(failure)
 	var again, aside []release
 	for i := range batch {
 		batch[i].handed = false
@@ -176,7 +183,7 @@ func (s *Store) fit() error {
 
 // drain sends all that is queued, unless Redis does not take it.
 func (s *Store) drain(ctx context.Context) {
-	s.releases.retry()
+	s.releases.retry(maxQueue)
 	for answers, more := true, true; answers && more; {
 		answers, more = s.flush(ctx)
 	}

@@ -1,8 +1,6 @@
 package redisstore
 
 import (
-	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +17,8 @@ const (
 	some = 8
 	// maxQueue bounds the releases that wait for Redis; beyond it the oldest are left to their TTL.
 	maxQueue = 100_000
+	// maxRetried is how many of those whose slot was nobody's are tried again when leases are looked through.
+	maxRetried = 8 * maxBatch
 	// renewEvery is how often leases are looked through for those due; a third of the shortest TTL.
 	renewEvery = 333 * time.Millisecond
 	// backoff is how long failed releases wait before they are tried again, at first; twice as long each time, up to
@@ -215,60 +215,21 @@ func (r *releases) setAside(batch []release) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stuck = append(r.stuck, batch...)
+	if over := len(r.stuck) - maxQueue; over > 0 {
+		for i := range r.stuck[:over] {
+			r.stuck[i].over()
+		}
+		r.stuck = r.stuck[over:]
+	}
 }
 
-// retry queues again what was set aside.
-func (r *releases) retry() {
+// retry queues again so many at most of what was set aside.
+func (r *releases) retry(most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.stuck) > 0 {
-		r.queue = append(r.queue, r.stuck...)
-		r.stuck = nil
+	if n := min(most, len(r.stuck)); n > 0 {
+		r.queue = append(r.queue, r.stuck[:n]...)
+		r.stuck = r.stuck[n:]
 		r.signal()
 	}
-}
-
-// Release implements seawall.Store.
-func (s *Store) Release(ctx context.Context, leases ...seawall.Lease) error {
-	var w waits
-	for i := range leases {
-		s.giveUp(&w, &leases[i])
-	}
-	return w.wait(ctx)
-}
-
-// giveUp queues a lease that is held to be given back, and has w wait if it was the caller's last.
-func (s *Store) giveUp(w *waits, l *seawall.Lease) {
-	taken, held := s.ledger.remove(l.ID)
-	if held && !s.releases.unclaim(l.ID) {
-		s.releases.add(taken, w.next(l.Last))
-	}
-}
-
-// waits are for releases to be confirmed.
-type waits struct {
-	done [8]chan struct{}
-	n    int
-}
-
-// next returns what to close when another release is confirmed, nil if it is not waited for.
-func (w *waits) next(last bool) chan struct{} {
-	if !last || w.n == len(w.done) {
-		return nil
-	}
-	done := make(chan struct{})
-	w.done[w.n] = done
-	w.n++
-	return done
-}
-
-func (w *waits) wait(ctx context.Context) error {
-	for _, done := range w.done[:w.n] {
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return fmt.Errorf("redisstore: waiting for a release, which goes on: %w", ctx.Err())
-		}
-	}
-	return nil
 }
