@@ -49,11 +49,11 @@ func TestNoReleaseIsLostWhereSlotsFlip(t *testing.T) {
 	require.NoError(t, err)
 	closesWell(t, s)
 	require.Eventually(t, func() bool { return s.MasterOf(seawall.FleetKey()) != "" }, soon, tick)
-	ctx, stop := context.WithTimeout(t.Context(), 8*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 4*time.Second)
 	defer stop()
 	var busy sync.WaitGroup
 	var taken, failed atomic.Int64
-	for i := range 32 {
+	for i := range 16 {
 		busy.Go(func() {
 			for ctx.Err() == nil {
 				caller := fmt.Sprint("caller", rand.IntN(64))
@@ -67,7 +67,7 @@ func TestNoReleaseIsLostWhereSlotsFlip(t *testing.T) {
 				if i%4 == 0 {
 					time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond) // it is served, and renewed
 				} else {
-					time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond) // between what comes at once
+					time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) // between what comes at once
 				}
 				l := leaseOf(checks[0])
 				l.Last = true
@@ -88,7 +88,7 @@ func TestNoReleaseIsLostWhereSlotsFlip(t *testing.T) {
 	})
 	busy.Wait()
 	t.Log("taken", taken.Load(), "failed", failed.Load(), "lapsed", s.Lapsed(), "held", s.Held(), "lanes", s.Lanes())
-	assert.Greater(t, taken.Load(), int64(1000))
+	assert.Greater(t, taken.Load(), int64(300))
 	require.Eventually(t, func() bool { return s.Held() == 0 && s.Queued() == 0 }, soon, tick)
 	assertNoLeaseLeft(t, s, mastersOf(t, cluster))
 }

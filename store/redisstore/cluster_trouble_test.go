@@ -136,7 +136,7 @@ func TestASlotThatIsNobodysIsNoFaultOfMasters(t *testing.T) {
 	well, local := 0, 0
 	for began := time.Now(); time.Since(began) < 5*time.Second; {
 		for _, caller := range g.callers {
-			results, _ := g.Apply(patiently(t, 10*time.Millisecond), nil, []seawall.Check{bucket(t, caller, ratelimit.PerSecond(1_000_000), 1_000_000)})
+			results, _ := g.Apply(patiently(t, 50*time.Millisecond), nil, []seawall.Check{bucket(t, caller, ratelimit.PerSecond(1_000_000), 1_000_000)})
 			assert.True(t, results[0].Admitted)
 			if caller != lost {
 				well++
