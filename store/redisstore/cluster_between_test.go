@@ -15,8 +15,7 @@ import (
 
 // TestASlotBetweenTwoMastersHoldsUpNobodyElse has a move stop half-way, when a caller has leases here and there, which no script
 // renews at once.
-func TestASlotBetweenTwoMastersHoldsUpNobodyElse(t *testing.T) {
-	t.Parallel()
+func TestASlotBetweenTwoMastersHoldsUpNobodyElse(t *testing.T) { // alone: other tests would keep the processors from its callers
 	cluster := redistest.StartCluster(t, 3, 0)
 	g := asUsers(t, cluster)
 	from := g.ordinary(cluster)
@@ -40,7 +39,6 @@ func TestASlotBetweenTwoMastersHoldsUpNobodyElse(t *testing.T) {
 		_, ok := take(t, g, lease(t, at(g.shared, from.Addr(), 21)[1+i], 10, time.Second))
 		require.True(t, ok)
 	}
-	asked, wrong := g.bystander(t, g.callers[from.Addr()], 0, 6*time.Second)
-	assert.LessOrEqual(t, wrong, asked/20, "of %d: refused, or decided without Redis", asked)
+	g.isWell(t, g.callers[from.Addr()], 0, 6*time.Second)
 	assert.LessOrEqual(t, g.shared.Lapsed(), uint64(2), "those of the slot")
 }

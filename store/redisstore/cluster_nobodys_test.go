@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seawall-go/seawall"
@@ -14,8 +13,7 @@ import (
 )
 
 // TestLeasesInASlotThatIsNobodys has callers of a lost master hold and give back slots, which no other master's callers notice.
-func TestLeasesInASlotThatIsNobodys(t *testing.T) {
-	t.Parallel()
+func TestLeasesInASlotThatIsNobodys(t *testing.T) { // alone: other tests would keep the processors from its callers
 	for name, lose := range map[string]func(*redistest.Server){
 		"dead":   (*redistest.Server).Kill,
 		"frozen": (*redistest.Server).Stop,
@@ -26,7 +24,7 @@ func TestLeasesInASlotThatIsNobodys(t *testing.T) {
 			g := asUsers(t, cluster)
 			lost := g.ordinary(cluster)
 			id := lost.Client(t).ClusterMyID(t.Context()).Val()
-			callers := at(g.shared, lost.Addr(), 50)
+			callers := at(g.shared, lost.Addr(), 20)
 			lose(lost)
 			if name == "frozen" {
 				t.Cleanup(lost.Cont)
@@ -55,8 +53,7 @@ func TestLeasesInASlotThatIsNobodys(t *testing.T) {
 			time.Sleep(1500 * time.Millisecond) // until all know
 			for a, caller := range g.callers {
 				if a != lost.Addr() {
-					asked, wrong := g.bystander(t, caller, 0, 2500*time.Millisecond)
-					assert.LessOrEqual(t, wrong, asked/20, "of %d: refused, or decided without Redis", asked)
+					g.isWell(t, caller, 0, 2500*time.Millisecond)
 				}
 			}
 			stop()

